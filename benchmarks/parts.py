@@ -138,6 +138,13 @@ PARTS = {
         "long_chains",
         _wanted,
     ),
+    "contacts": Part(
+        "Contacts that come and go",
+        "Wheels with friction that roll against ideal ones, bounces of a ball through the general loop, and random falls of a "
+        "bicycle that lands on grips, pedals and saddle.",
+        "contacts",
+        _nothing,
+    ),
     "ensembles": Part(
         "Ensembles",
         "Bicycles with random speeds and knocks, 5 s each at 1e-6: runs per second, and memory.",

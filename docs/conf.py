@@ -24,6 +24,7 @@ extensions = [
     "extensions.reference",
     "extensions.markup",
     "extensions.search_index",
+    "extensions.notebooks",
     "extensions.links",
 ]
 exclude_patterns = ["extensions", "inventories"]

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from matplotlib import pyplot
 
@@ -14,6 +15,9 @@ from draisine.view.plots.figure_files import save_figure
 from extensions import ROOT, pages
 
 IMAGES = Path(__file__).parent / "images"
+THUMBNAILS = IMAGES / "thumbnails"
+MOST = 4  # panels of a thumbnail
+WIDE, HIGH = 3.3, 2.2  # inches of a thumbnail: a card of the gallery at the usual size of its letters
 FINDINGS = Path(__file__).parent / "findings.json"  # study → what it found, for the pages of the site
 
 
@@ -24,6 +28,30 @@ def shown() -> dict[str, set[str]]:
         for study, figure in re.findall(r"images/(\w+)-(\w+)\.png", page.read_text(encoding="utf-8")):
             found.setdefault(study, set()).add(figure)
     return found
+
+
+def first_shown(study: str) -> str:
+    """The figure of a study that the gallery shows first."""
+    found = re.search(rf"images/{study}-(\w+)\.png", (Path(__file__).parent / "gallery.md").read_text(encoding="utf-8"))
+    return found[1] if found else ""
+
+
+def save_thumbnail(figure: Any, path: Path) -> None:
+    """A figure as small as a card of the gallery, laid out anew, so that its letters can be read there."""
+    figure.set_size_inches(WIDE, HIGH)
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        if legend is None:
+            continue
+        names = [text.get_text() for text in legend.get_texts()]
+        few = names[:3] if sum(len(name) + 4 for name in names[:3]) < 44 else names[:2]
+        handles = dict(zip(names, legend.legend_handles, strict=True))
+        legend.remove()
+        if axes is figure.axes[0] and len(names) > 1:
+            loc = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
+            axes.legend([handles[name] for name in few], few, ncols=len(few), fontsize=7, frameon=False, handlelength=1.2, **loc)
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=200)
 
 
 def film_still() -> None:
@@ -52,10 +80,13 @@ def main(wanted: list[str]) -> None:
     for study in wanted or gallery.studies():
         outcome = gallery.study(study)()
         found[study] = list(outcome.findings)
-        for name in sorted(figures.get(study, ())):
+        shown_first = [name for name in figures.get(study, ()) if name == first_shown(study)]
+        for name in [*sorted(set(figures.get(study, ())) - set(shown_first)), *shown_first]:
             figure = outcome.figures[name]
             figure.set_dpi(110)
             save_figure(figure, IMAGES / f"{study}-{name}.png")
+            if name in shown_first and gallery.entry(study).film is None and len(figure.axes) <= MOST:
+                save_thumbnail(figure, THUMBNAILS / f"{study}.png")
         pyplot.close("all")
     there = {study: found[study] for study in gallery.studies() if study in found}
     FINDINGS.write_text(json.dumps(there, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -6,13 +6,14 @@ import re
 
 import pytest
 
-from extensions import DOCS, pages
+from extensions import DOCS, notebooks, pages
 from extensions.snippets import SnippetError, agrees, blocks, execute, python
 
 # `make docs` runs these; what they show has tests of its own
 LONG = {"ensembles", "paths", "chains", "report", "studio", "control", "doctor", "export", "howto/bicycle", "howto/data"}
 NAMED = {str(page.relative_to(DOCS).with_suffix("")): page for page in pages()}
-RUN = [name for name, page in NAMED.items() if name not in LONG and any(block.runs for block in python(page))]
+AS_NOTEBOOKS = set(notebooks.names())  # these run in `test_notebooks.py`
+RUN = [name for name, page in NAMED.items() if name not in LONG | AS_NOTEBOOKS and any(block.runs for block in python(page))]
 
 
 @pytest.mark.long

@@ -76,6 +76,8 @@ LITERAL = (
     ("benchmarks/speed.py", "lane", "of a vector register"),
     ("src/draisine/gallery/", "lane", "of a road"),
     ("src/draisine/gallery/entries/waves.py", "road", "on which a wheel rolls"),
+    ("src/draisine/model/contact/roads.py", "road", "on which wheels roll"),
+    ("src/draisine/model/contact/roads.py", "roads", "on which wheels roll"),
     ("src/draisine/gallery/entries/hanging_rope.py", "slopes", "of a rope against the horizontal"),
     ("src/draisine/gallery/entries/flexible_frame.py", "shaken", "handlebar"),
     ("src/draisine/gallery/entries/three_body.py", "treatment", "of one motion by several methods"),

@@ -31,7 +31,7 @@ from draisine.dynamics.derive import derive
 from draisine.errors import DraisineError, ModelError
 from draisine.model.files import from_toml, to_toml
 from draisine.model.model import Model
-from draisine.results.toml_files import inline
+from draisine.model.toml_files import inline
 
 LONGEST = 12_000  # characters: of longer files the gallery has shorter relatives
 WHERE = re.compile(r"hostile\.toml(, line \d+(, column \d+)?)?: ")

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```[ \t]*$", flags=re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```[ \t]*$", flags=re.DOTALL | re.MULTILINE)
 
 
 class SnippetError(Exception):
@@ -43,7 +43,7 @@ def blocks(text: str) -> tuple[Block, ...]:
     """
     found: list[Block] = []
     end = 0
-    for fence in _FENCE.finditer(text):
+    for fence in FENCE.finditer(text):
         line = text.count("\n", 0, fence.start()) + 2
         if fence[1] == "output":
             if not found or text[end : fence.start()].strip() or found[-1].language != "python":
@@ -111,7 +111,7 @@ def with_outputs(text: str, printed: list[str]) -> str:
     left = iter(
         [said for block, said in zip([b for b in _python(text) if b.runs], printed, strict=True) if block.output is not None]
     )
-    return _FENCE.sub(lambda fence: f"```output\n{next(left).rstrip()}\n```" if fence[1] == "output" else fence[0], text)
+    return FENCE.sub(lambda fence: f"```output\n{next(left).rstrip()}\n```" if fence[1] == "output" else fence[0], text)
 
 
 def agrees(shown: str, printed: str) -> bool:

@@ -73,7 +73,14 @@ def _card(study: str, heading: str, made: Mapping[str, Made]) -> str:
 
 
 def thumbnail(study: str) -> str | None:
-    """A picture of a study that was drawn before: the first that the gallery's words show, or any."""
+    """A picture of a study that was drawn before: made for a card, or the first that the gallery's words show, or any."""
+    if (DOCS / "images" / "thumbnails" / f"{study}.png").exists():
+        return f"images/thumbnails/{study}.png"
+    return _picture(study)
+
+
+def _picture(study: str) -> str | None:
+    """A picture of a study at its full size."""
     found = sorted((DOCS / "images").glob(f"{study}-*.png"))
     shown = re.search(rf"images/({study}-\S+\.png)", (DOCS / "gallery.md").read_text(encoding="utf-8"))
     return f"images/{shown[1]}" if shown else f"images/{found[0].name}" if found else None
@@ -100,7 +107,7 @@ def write(made: Mapping[str, Made]) -> None:
 
 def _page(study: str, written: Mapping[str, tuple[str, str]], made: Made) -> str:
     words = written[study][1] if study in written else studies()[study]
-    if "images/" not in words and (picture := thumbnail(study)):
+    if "images/" not in words and (picture := _picture(study)):
         words += f"\n\n![{studies()[study]}]({picture})"
     words = re.sub(r"\]\((?!https?:|#)", "](../", words)  # the section moves one folder down
     heading, file = title(study, written), _file(study)

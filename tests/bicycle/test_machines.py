@@ -13,8 +13,8 @@ import draisine as dr
 from draisine.bicycle.parameter_file import BicycleText, parse_text
 from draisine.bicycle.raw_measurements import parameters_of, parse_measured
 from draisine.bicycle.ridden import seated
-from draisine.parts.rider.postures import end_of
-from draisine.parts.rider.solids import MassProperties, composed
+from draisine.parts.riders.postures import end_of
+from draisine.parts.riders.solids import MassProperties, composed
 from draisine.studio.studio import studio_page
 
 SEAT = {"lcs": 0.46, "hbb": 0.29, "lsp": 0.2, "lst": 0.5, "lamst": 1.2, "whb": 0.6, "LhbF": 0.80, "LhbR": 0.95}
@@ -33,7 +33,8 @@ def forward(seed: int, split: bool) -> tuple[dict[str, float], dict[str, float]]
     k, rod = rng.uniform(4, 6), {"mP": 5.5, "lP": 1.05, "dP": 0.03}
     m |= rod | {"TtP1": 2 * math.pi * math.sqrt(rod["mP"] / 12 * (3 * 0.015**2 + 1.05**2) / k)}
     for wheel in "FR":
-        mass, yy, xx = rng.uniform(1, 3), rng.uniform(0.1, 0.2), rng.uniform(0.05, 0.1)
+        mass, yy = rng.uniform(1, 3), rng.uniform(0.1, 0.2)
+        xx = rng.uniform(0.55, 0.7) * yy
         length = m[f"l{wheel}"]
         m |= {f"m{wheel}": mass, f"Tt{wheel}1": 2 * math.pi * math.sqrt(xx / k)}
         m[f"Tc{wheel}1"] = 2 * math.pi * math.sqrt((yy + mass * length**2) / (mass * g * length))
@@ -194,7 +195,7 @@ def test_names(machines):
     assert machines.bicycles == ("Raw", "Skate", "Town") and machines.riders == ("Anna", "Ben")
     with pytest.raises(KeyError, match=r"has no bicycle 'Twon'.*Town"):
         machines.bicycle("Twon")
-    with pytest.raises(KeyError, match=r"has no rider 'Carl'; there are Anna, Ben"):
+    with pytest.raises(KeyError, match=r"has no rider 'Carl'; known are Anna, Ben"):
         machines.bicycle("Town", rider="Carl")
     with pytest.raises(
         dr.errors.ModelError, match=r"Raw: where a rider sits has not been measured; its raw measurements lack lcs"

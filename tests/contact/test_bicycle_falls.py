@@ -10,7 +10,7 @@ import pytest
 from random_scenes import check_run
 
 import draisine as dr
-from draisine.model.contact import dry_friction
+from draisine.model.contact.dry_friction import dry_friction
 
 FEW = 4
 

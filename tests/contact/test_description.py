@@ -12,7 +12,7 @@ import pytest
 
 import draisine as dr
 from draisine.errors import ArgumentError, ModelError
-from draisine.model.contact import IMPACTS, DryFriction, dry_friction
+from draisine.model.contact.dry_friction import IMPACTS, DryFriction, dry_friction
 from draisine.model.contact_modes import in_modes
 from draisine.model.files import from_toml, to_toml
 

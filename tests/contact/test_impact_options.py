@@ -134,3 +134,38 @@ def test_what_is_refused(options: dict, message: str) -> None:
 def test_unknown_orders_are_refused() -> None:
     with pytest.raises(ModelError, match="sequential"):
         dr.Model("m").impacts("sequentially")
+
+
+def test_a_prescribed_pusher_strikes_a_mass() -> None:
+    """The impulse that keeps its motion does work, p v, which the energy balance has."""
+    m = dr.Model("pusher")
+    m.gravity(0)
+    for name, mass in (("pusher", 3.0), ("mass", 2.0)):
+        m.prismatic(f"{name}_x", "ground", m.body(name, mass=mass), axis="x")
+    m.prescribe("drive", "pusher_x", "0.8*t")
+    m.contact("face", "mass", radius=0.1, on="pusher", on_radius=0.1, restitution=0.5)
+    run = dr.simulate(m, 1.0, start={"mass_x": 0.5, "mass_x_rate": -0.4})
+    assert run.status.kind == "FINISHED" and not run.warnings
+    np.testing.assert_allclose(run["mass_x_rate"][-1], 0.8 + 0.5 * 1.2, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run["work"][-1], 0.5 * 2.0 * (1.4**2 - 0.4**2), rtol=0, atol=1e-10)
+    assert np.ptp(run["total_energy"] - run["work"]) < 1e-10
+
+
+def test_infinite_friction_stops_the_slip_of_an_impact() -> None:
+    """Without tangential restitution a ball grips: 2/7 of the slip is taken from its velocity."""
+    model = ball_in_space(0.05, friction=np.inf, restitution=0.5)
+    start = {"ball_x": 0, "ball_y": 0, "ball_z": 0.05, "ball_vx": 3, "ball_vy": -1, "ball_vz": -2}
+    run = dr.simulate(model, 1e-9, start={**start, "ball_wx": 5, "ball_wy": 10, "ball_wz": 0}, samples=[0.0])
+    slip = np.array([3 - 0.05 * 10, -1 + 0.05 * 5])
+    np.testing.assert_allclose([run["speed_x"][0], run["speed_y"][0]], np.array([3, -1]) - 2 / 7 * slip, rtol=0, atol=1e-12)
+    np.testing.assert_allclose([run["table_slip_along"][0], run["table_slip_across"][0]], 0.0, atol=1e-12)
+
+
+def test_a_locked_wheel_rocks_to_rest() -> None:
+    """A brake that is locked, below wheels that land slowly again and again: the run does not chatter."""
+    model = dr.gallery.skidding_bicycle()
+    start = {"speed": 6.0} | dict.fromkeys(("lean", "steer", "roll_rate", "steer_rate", "yaw_rate"), 0.0)
+    method = dr.methods.DOP853(rtol=1e-9, atol=1e-11, max_steps=3000)
+    run = dr.simulate(model, 0.2, start=start, inputs={"front_lever": 500.0}, parameters={"grip": 0.5}, method=method)
+    assert run.status.kind == "FINISHED" and len(run.modes) < 30, run.status
+    assert run.modes[-1].modes == {"rear_wheel": "stick", "front_wheel": "slip", "rear_brake": "slip", "front_brake": "stick"}

@@ -53,8 +53,6 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "steady": lambda m: dr.steady(m),
     "stability_map": lambda m: dr.stability.stability_map(m, {"mass": [1.0, 2.0], "mu": [0.1, 0.2]}),
     "continuation": lambda m: dr.stability.continuation(m, "mass"),
-    "limit_cycle": lambda m: dr.stability.limit_cycle(m),
-    "state_transition": lambda m: dr.stability.state_transition(m, 1.0),
     "descriptor": lambda m: dr.stability.descriptor(m),
     "lqr": lambda m: dr.lqr(m, weights={"x": 1.0}, input_weights={"pull": 1.0}),
     "pole_placement": lambda m: dr.control.pole_placement(m, poles=[-1, -2], controls=["pull"]),
@@ -94,7 +92,6 @@ def test_verbs_of_one_set_of_equations_refuse(verb: str, model: Any) -> None:
 
 def test_what_a_run_with_contacts_does_not_have() -> None:
     for given, message in (
-        ({"sensitivity": ["mass"]}, "sensitivity: derivatives jump where the contacts floor of 'block'"),
         ({"drift": dr.stabilization.Baumgarte()}, "contacts floor of 'block' slip and open.*leave out drift="),
         ({"drift": dr.stabilization.Symplectic(0.01)}, "leave out drift="),
         ({"method": dr.methods.CVODE()}, "its contacts floor open and slip, and CVODE does not restart"),

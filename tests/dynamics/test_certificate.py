@@ -20,7 +20,7 @@ from draisine.dynamics.verify.single_derivation import DerivativeCheck
 from draisine.errors import ModelError
 from draisine.expr.expression import Number, parse
 from draisine.model import items
-from draisine.model.contact import Rolling
+from draisine.model.contact.laws import Rolling
 from draisine.model.model import Model
 
 

@@ -239,8 +239,13 @@ def test_formats():
     assert "http" not in page and "<script" not in page and "src=" not in page
     formulas = re.findall(r"<math>.*?</math>", page)
     assert len(formulas) == len(doc.listing.assignments)
-    for text in formulas:
+    for text in (*formulas, *re.findall(r"<nav.*?</nav>", page, re.DOTALL), *re.findall(r"<math display.*?</math>", page)):
         ElementTree.fromstring(text)
+    anchors = re.findall(r'<h[23] id="([^"]*)"', page)
+    assert re.findall(r'href="#([^"]*)"', page) == anchors and len(set(anchors)) == len(anchors)
+    assert '<meta name="viewport"' in page and "prefers-color-scheme: dark" in page
+    assert page.index("Listing</h2>") < page.index("Parameters</h2>")  # the equations come first
+    assert "<msub><mi>frame</mi><mtext>wx</mtext></msub>" in page
     for words in ("wheelbase", "front_wheel_height", "steer_torque", "fork: joint steer on frame (steer)"):
         assert words in markdown(doc) and words in page
 

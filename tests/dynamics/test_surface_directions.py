@@ -9,7 +9,7 @@ import pytest
 
 import draisine as dr
 from draisine.errors import StartError
-from draisine.model.contact import TangentialLaw
+from draisine.model.contact.laws import TangentialLaw
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 

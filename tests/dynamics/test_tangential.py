@@ -9,7 +9,8 @@ import pytest
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.model.contact import Coulomb, Creep, LinearTire, Rolling, ShenHedrickElkins, TangentialLaw
+from draisine.model.contact.laws import Coulomb, Creep, Rolling, ShenHedrickElkins, TangentialLaw
+from draisine.model.contact.tires import LinearTire
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.program.interpreter import complex_step

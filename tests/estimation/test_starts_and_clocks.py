@@ -102,3 +102,17 @@ def test_starts_that_do_not_precede_the_data_are_refused(spring):
         dr.estimate(spring, late, ["k"], {"y": ("x", 0.1)})
     part = Experiment.of({"time": np.arange(5.0), "y": np.arange(5.0)}).part(2.0, 4.0)
     assert part.time.tolist() == [2.0, 3.0, 4.0] and part.start_time == 2.0
+
+
+def test_a_start_with_a_unit_may_be_unknown():
+    """As in `simulate`, texts are in any unit of the right dimension; here the start is estimated from them."""
+    angle, rate, length = sp.symbols("angle rate length")
+    units = {angle: "rad", rate: "rad/s", length: "m"}
+    swing = dr.first_order("swing", {angle: rate, rate: -9.81 / length * sp.sin(angle)}, parameters={length: 1.0}, units=units)
+    run = dr.simulate(swing, 3.0, start={"angle": 0.6, "rate": 0.0}, parameters={"length": 1.2}, samples=61)
+    log = {"time": run.time, "y": run["angle"]}
+    unknown = {"length": (0.5, 2.0), "start.angle": (-1.0, 1.0)}
+    found = dr.estimate(swing, log, unknown, {"y": ("angle", 1e-3)}, start={"angle": "30 deg", "rate": "0 deg/s"})
+    assert found["length"] == pytest.approx(1.2, rel=1e-6) and found["start.angle"] == pytest.approx(0.6, rel=1e-6)
+    with pytest.raises(dr.errors.UnitError, match=r"start 'angle'.*length"):
+        dr.estimate(swing, log, unknown, {"y": ("angle", 1e-3)}, start={"angle": "30 cm", "rate": 0.0})

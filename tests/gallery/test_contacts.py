@@ -38,8 +38,14 @@ STUDIES = (
     "rod_falls",
     "block_rocks",
     "rimless_wheel_rolls",
+    "compass_gait_walks",
     "cradle_swings",
     "bicycle_brakes",
+    "superball_returns",
+    "tippe_top_turns_over",
+    "simplest_walker_walks",
+    "bicycle_drops_off_a_kerb",
+    "bicycle_skids",
 )
 TIGHT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
 

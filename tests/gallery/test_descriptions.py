@@ -138,6 +138,14 @@ def test_rattleback_against_a_graph_with_typed_contact(drag):
     assert certified(graph, typed, **STONE) >= {"accelerations", "reactions", "kinetic energy", "potential energy"}
 
 
+def test_rattleback_against_a_graph_that_touches():
+    """Velocities, accelerations and energies; its reactions are those of another set of rows."""
+    lines = certified(
+        dr.derive(rattling.rattleback_graph()), rattling.rattleback(), belly_normal_force="ground_multiplier", **STONE
+    )
+    assert lines >= {"accelerations", "kinetic energy", "potential energy"}
+
+
 def test_rattleback_with_a_round_belly_is_a_rolling_ball():
     """With three equal semi-axes the surface is a sphere: a wheel of the graph whose circle has shrunk to its center."""
     r = 0.05

@@ -86,4 +86,4 @@ def test_the_closed_form_solves_its_equation():
 def test_the_study_holds():
     study = sphere_on_turntable_circles()
     assert "turns 7.00 times the ball goes round 2.00 times" in study.findings[0]
-    assert len(study.figures) == 5 and len(study.runs) == 3
+    assert len(study.figures) == 5 and len(study.runs) == 4

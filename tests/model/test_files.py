@@ -20,8 +20,8 @@ from draisine.gallery.entries.bicycle import bicycle
 from draisine.model.files import from_toml, read_model, to_toml, write_model
 from draisine.model.items import Ball, Coordinate, Float, Joint, Rotate, Translate
 from draisine.model.model import Model
+from draisine.model.toml_files import MAX_BYTES, inline, lines
 from draisine.results.control_characters import one_line
-from draisine.results.toml_files import MAX_BYTES, inline, lines
 
 
 def everything() -> Model:

@@ -11,7 +11,7 @@ import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.errors import ModelError
 from draisine.model.files import from_toml, to_toml
-from draisine.results.toml_files import MAX_MESSAGE
+from draisine.model.toml_files import MAX_MESSAGE
 
 KNOWN = ("refused", "read", "derived", "run")
 SMALL = ("chaplygin_sleigh", "four_bar", "unicycle", "rolling_disk")

@@ -7,7 +7,7 @@ import pytest
 
 from draisine.errors import ModelError
 from draisine.expr.expression import FLOAT_FUNCTIONS
-from draisine.model.contact import Coulomb
+from draisine.model.contact.laws import Coulomb
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import ParameterRules, _array_functions, check_numbers

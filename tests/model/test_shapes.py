@@ -25,6 +25,7 @@ EVERY = [
     '{ kind = "box", size = [1, "20 cm", "r"], at = [0, 0, "r"], '
     'orientation = [{ z = "30 deg" }, { x = 0.1 }], color = "#0072B2" }',
     '{ kind = "sphere", radius = "r" }',
+    '{ kind = "ellipsoid", size = ["2*r", 0.1, "5 cm"], at = [0, 0, "r"] }',
     '{ kind = "cylinder", radius = 0.1, length = "3*r", axis = "z" }',
     '{ kind = "tube", path = [[0, 0, 0], [0, 0, "r"], [1, 0, 1]], radius = 0.02 }',
     '{ kind = "wheel", radius = 0.3, tube = 0.02 }',

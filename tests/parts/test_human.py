@@ -11,9 +11,9 @@ import pytest
 from scipy.linalg import expm
 
 import draisine as dr
-from draisine.parts.rider.human import TO_YEADON, joint_angles, joint_rotation
-from draisine.parts.rider.measurements import ANGLES, NAMES, Measurements, parse_measurements, read_posture
-from draisine.parts.rider.solids import Semiellipsoid, Stadium, StadiumSolid, stacked
+from draisine.parts.riders.human import TO_YEADON, joint_angles, joint_rotation
+from draisine.parts.riders.measurements import ANGLES, NAMES, Measurements, parse_measurements, read_posture
+from draisine.parts.riders.solids import Semiellipsoid, Stadium, StadiumSolid, stacked
 
 CASE = json.loads((Path(__file__).parents[1] / "reference" / "riders.json").read_text())["cases"]["11.3"]
 YEADON = {

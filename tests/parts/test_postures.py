@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.parts.rider.postures import end_of, level_axes, reaching
-from draisine.parts.rider.solids import turn
+from draisine.parts.riders.postures import end_of, level_axes, reaching
+from draisine.parts.riders.solids import turn
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -269,6 +271,64 @@ def test_a_page_that_slept_does_not_make_up_for_it(studio):
     )
     studio.page.keyboard.press("p")
     assert slept <= 0.21
+
+
+def test_the_first_screen_says_how_to_ride(browser, path):
+    with opened(browser, path) as found:
+        ready(found)
+        hint = found.page.locator("#hint")
+        assert hint.is_visible()
+        for words in (
+            "← →steer torque",
+            "↑ ↓pedal torque",
+            "spacea push from the side",
+            "To turn left, first steer slightly to the right",
+        ):
+            assert words in hint.text_content()
+        found.page.keyboard.press("ArrowLeft")
+        assert hint.is_hidden()  # who rides knows
+
+
+def test_the_clock_says_when_it_is_slower_than_real_time(studio):
+    """The page is told that its frames are late: 20 ms of simulated time in every 100 ms of the wall clock."""
+    said = """() => {
+      const page = DraisineStudio.page;
+      page.riding = true; page.ticks = [];
+      const live = { time: 0 };
+      Object.defineProperty(page, 'shown', { configurable: true, get: () => live });
+      for (let k = 0; k < 12; k++) { live.time += SHARE * EACH; page.measure(EACH); }
+      page.clock();
+      delete page.shown;
+      page.riding = false;
+      return document.getElementById('clock').textContent;
+    }"""
+
+    def clock(share: float, each: float) -> str:
+        return studio.page.evaluate(said.replace("SHARE", str(share)).replace("EACH", str(each)))
+
+    assert clock(0.2, 0.1) == "0.2 s · 0.20×, slower than real time · 10 frames/s"
+    assert clock(1.0, 0.1) == "1.2 s · 10 frames/s"
+    assert clock(0.05, 2.0) == "1.2 s · 0.05×, slower than real time · 1 frames/s"  # frames of seconds are slow too
+
+
+def test_angles_are_typed_in_degrees(studio):
+    box = studio.page.locator("input[type=number][data-name=steer_axis_tilt]")
+    assert box.input_value() == "18"
+    box.fill("20")
+    box.press("Enter")
+    place = "Draisine.manifest.parameters.findIndex((p) => p.name === 'steer_axis_tilt')"
+    assert studio.page.evaluate(f"DraisineStudio.page.live.parameters[{place}]") == pytest.approx(math.radians(20), rel=1e-12)
+    assert box.input_value() == "20"
+
+
+def test_vehicles_are_offered_where_a_server_has_them(browser, made, path, tmp_path):
+    with opened(browser, path) as found:
+        ready(found)
+        assert found.page.locator("#vehicles").is_hidden()  # a page alone has no others
+    listed = page(replace(made, manifest={**made.manifest, "vehicles": ["bicycle", "car"]}))
+    with opened(browser, write_static(listed, tmp_path / "listed")) as found:
+        ready(found)
+        assert found.page.locator("#vehicles option").all_text_contents() == ["bicycle", "car"]
 
 
 def test_two_designs_ride_side_by_side(studio):

@@ -47,6 +47,28 @@ def test_the_page_comes_with_its_policy(server, path):
     assert "Python" not in head["Server"]
 
 
+def test_other_vehicles_are_made_when_they_are_asked_for():
+    made = []
+
+    def car() -> Page:
+        made.append("car")
+        return Page("<!doctype html>a car", "default-src 'none'; script-src 'sha256-car'")
+
+    with Server(PAGE, others={"car": car}) as found:
+        assert ask(found)[1] == PAGE.text and not made
+        for _ in range(2):
+            answer, text = ask(found, path="/car")
+            assert (answer.status, text) == (200, "<!doctype html>a car")
+            assert (
+                answer.getheader("Content-Security-Policy")
+                == "default-src 'none'; script-src 'sha256-car'; frame-ancestors 'none'"
+            )
+        assert made == ["car"]
+        for path in ("/boat", "/car/", "/../car", "/__class__"):
+            assert ask(found, path=path)[0].status == 404
+        assert ask(found, path="/car", Origin="http://evil.example")[0].status == 403
+
+
 def test_a_head_has_no_body(server):
     answer, text = ask(server, "HEAD")
     assert (answer.status, text) == (200, "")

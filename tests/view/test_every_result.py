@@ -253,7 +253,9 @@ import pathlib, pickle, sys
 for file in sorted(pathlib.Path(sys.argv[1]).glob("*.pickle")):
     with file.open("rb") as source:
         found = pickle.load(source)
-    assert found.summary() and "<table>" in found._repr_html_() and len(found.to_pandas()) > 0, file.name
+    shown = found._repr_html_()
+    assert found.summary() and "<table>" in shown and len(found.to_pandas()) > 0, file.name
+    assert ("data:image/png;base64," in shown) == hasattr(found, "plot"), file.name
     if hasattr(found, "plot"):
         found.plot().save(file.with_suffix(".svg"))
     found.save(file.with_suffix(".nc" if file.stem == "Solution" else ".csv"))

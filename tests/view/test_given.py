@@ -56,6 +56,7 @@ POLYGON = N / 2 * math.sin(2 * math.pi / N) / math.pi  # its area beside that of
     [
         ('{ kind = "box", size = [1, 0.5, "r"], orientation = [{ z = 0.4 }, { x = 1 }] }', 0.5 * R, 1e-12),
         ('{ kind = "sphere", radius = "r" }', 4 / 3 * math.pi * R**3, 0.03),
+        ('{ kind = "ellipsoid", size = [1, 0.4, "2*r"], orientation = [{ x = 0.3 }] }', math.pi / 6 * 0.4 * 2 * R, 0.01),
         ('{ kind = "cylinder", radius = "r", length = 2, axis = "x" }', 2 * math.pi * R**2, 0.01),
         ('{ kind = "revolved", profile = [[0, "r"], [1, 0.1]] }', POLYGON * math.pi / 3 * (R**2 + 0.1 * R + 0.01), 1e-12),
         (

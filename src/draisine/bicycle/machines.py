@@ -22,8 +22,8 @@ from draisine.bicycle.ridden import read_rider, seated, with_rider
 from draisine.errors import DependencyError, ModelError, UnknownNameError
 from draisine.expr.expression import did_you_mean
 from draisine.model.model import Model
-from draisine.parts.rider.human import Human
-from draisine.parts.rider.measurements import read_posture
+from draisine.parts.riders.human import Human
+from draisine.parts.riders.measurements import read_posture
 
 
 @dataclass(frozen=True)

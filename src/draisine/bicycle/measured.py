@@ -24,7 +24,7 @@ from draisine.bicycle.uncertainty import UncertainModes, uncertainty
 from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
 from draisine.model.model import Model
-from draisine.parts.rider.shapes import body_shapes
+from draisine.parts.riders.shapes import body_shapes
 from draisine.results.base import figure
 from draisine.results.files import replacing
 

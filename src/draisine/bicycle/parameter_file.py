@@ -20,7 +20,7 @@ from pathlib import Path
 
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.results import toml_files
+from draisine.results import files
 
 NAMES = (
     *("w", "c", "lam", "g"),
@@ -66,7 +66,7 @@ def _line(name: str, value: float, deviation: float) -> str:
 
 def read_text(path: str | Path) -> BicycleText:
     """The contents of a file, checked line by line."""
-    return parse_text(toml_files.read_text(path, ModelError), str(path))
+    return parse_text(files.read_text(path, ModelError), str(path))
 
 
 def parse_text(text: str, source: str = "parameters") -> BicycleText:

@@ -24,7 +24,7 @@ import numpy as np
 from draisine.bicycle.parameter_file import NAMES, BicycleText, parse_number
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.results import toml_files
+from draisine.results import files
 
 # where a rider sits: chain stay, bottom bracket's height, seat post, seat tube and its angle, bar's width, hubs to hands
 SEATING = ("lcs", "hbb", "lsp", "lst", "lamst", "whb", "LhbF", "LhbR")
@@ -36,7 +36,7 @@ _KNOWN = (*SEATING, "w", "f", "gamma", "g", "dF", "dR", "dP", "lF", "lR", "lP", 
 
 def read_measured(path: str | Path) -> tuple[dict[str, float], dict[str, float]]:
     """Raw measurements and their standard deviations by name, from a file that ends in `Measured.txt`."""
-    return parse_measured(toml_files.read_text(path, ModelError), str(path))
+    return parse_measured(files.read_text(path, ModelError), str(path))
 
 
 def parse_measured(text: str, source: str = "measurements") -> tuple[dict[str, float], dict[str, float]]:

@@ -19,10 +19,10 @@ from draisine.bicycle.parameter_file import BicycleText, parse_number
 from draisine.bicycle.raw_measurements import SEATING
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.parts.rider.human import Human
-from draisine.parts.rider.postures import SIDES, hand_length, reaching
-from draisine.parts.rider.solids import MassProperties
-from draisine.results import toml_files
+from draisine.parts.riders.human import Human
+from draisine.parts.riders.postures import SIDES, hand_length, reaching
+from draisine.parts.riders.solids import MassProperties
+from draisine.results import files
 
 _SIGN = {"left": 1.0, "right": -1.0}
 
@@ -132,7 +132,7 @@ _RIDER = ("mB", "xB", "yB", "zB", "IBxx", "IByy", "IBzz", "IBxz")
 def read_rider(path: str | Path) -> MassProperties:
     """Mass properties of a seated rider from a parameter file with the names of the rear frame, from the rear contact, z up."""
     values: dict[str, float] = {}
-    for number, raw in enumerate(toml_files.read_text(path, ModelError).splitlines(), 1):
+    for number, raw in enumerate(files.read_text(path, ModelError).splitlines(), 1):
         content = raw.partition("#")[0].strip()
         if not content:
             continue

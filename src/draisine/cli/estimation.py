@@ -18,8 +18,9 @@ from draisine.errors import ArgumentError, DataError
 from draisine.estimation.filters.study_file import FilterStudy, read_filter
 from draisine.estimation.study_file import method_of, read_study
 from draisine.expr.expression import did_you_mean
+from draisine.model.toml_files import parse_toml
+from draisine.results.files import read_text
 from draisine.results.status import Progress
-from draisine.results.toml_files import parse_toml, read_text
 from draisine.view.plots.figure_files import save_figure
 
 

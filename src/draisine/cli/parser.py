@@ -137,5 +137,5 @@ class _Version(argparse.Action):
 def _exit_codes() -> str:
     import textwrap
 
-    lines = [textwrap.fill(f"{code:>5}  {text}", 100, subsequent_indent=" " * 7) for code, text in EXIT_CODES.items()]
+    lines = [textwrap.fill(f"{code:>5}  {text}", 80, subsequent_indent=" " * 7) for code, text in EXIT_CODES.items()]
     return "\n".join(["exit status:", *lines])

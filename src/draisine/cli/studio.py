@@ -11,8 +11,7 @@ from draisine.cli.terminal import DONE, ENDED_EARLY
 from draisine.results.load import load
 from draisine.studio.page import write_static
 from draisine.studio.replay import replay
-from draisine.studio.server import Server
-from draisine.studio.studio import studio_page
+from draisine.studio.studio import studio_page, studio_server
 
 
 def run_studio(given: argparse.Namespace, _: list[str]) -> int:
@@ -23,11 +22,11 @@ def run_studio(given: argparse.Namespace, _: list[str]) -> int:
         print(check)
         return DONE if check.reproduced else ENDED_EARLY
     against = {Path(name).stem.replace("_", " "): model_of(name) for name in given.against}
-    page = studio_page(model_of(given.model) if is_file else given.model, against=against, step=given.step)
+    model = model_of(given.model) if is_file else given.model
     if given.static is not None:
-        print(f"written: {write_static(page, given.static)}")
+        print(f"written: {write_static(studio_page(model, against=against, step=given.step), given.static)}")
         return DONE
-    with Server(page, given.port) as server:
+    with studio_server(model, given.port, against=against, step=given.step) as server:
         print(f"the studio is at {server.address} (Ctrl-C ends it)", flush=True)
         if not given.no_browser and not webbrowser.open(server.address):
             print("no browser could be opened; open the address yourself")

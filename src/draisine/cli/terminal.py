@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -83,11 +84,28 @@ def print_text(result: object) -> None:
     from rich.text import Text
 
     console = Console(soft_wrap=True)
-    for line in text.splitlines():
+    for line in wrapped(text, console.width):
         shown = Text(line, style="" if line.startswith(" ") else "bold")
         for word, color in _STYLES.items():
             shown.highlight_regex(rf"\b{word}\b", color)
         console.print(shown)
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """Lines that fit a terminal: sentences are continued below their beginning, rows of tables and short lines stay as they are.
+
+    >>> print(*wrapped("  a: one two three\\n  b", 12), sep="\\n")
+      a: one two
+          three
+      b
+    """
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip()) + 4
+        is_row = "  " in line.strip()  # columns
+        if len(line) <= width or is_row or width < 2 * indent:
+            yield line
+        else:
+            yield from textwrap.wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def print_json(data: Any) -> None:

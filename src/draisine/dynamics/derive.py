@@ -25,8 +25,10 @@ from draisine.model.model import Model
 from draisine.model.quantities import amount_in
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event, check_events
+from draisine.program.program import Program
 
 if TYPE_CHECKING:
+    from draisine.dynamics.augmented.formulation import AugmentedFormulation
     from draisine.dynamics.recursive.formulation import EliminatedTree
 
 MANY_VELOCITIES = 12  # from which on a tree has the recursive formulation, where it applies
@@ -178,9 +180,12 @@ def _derive(
     if isinstance(choice, Augmented):
         from draisine.dynamics.augmented.formulation import AugmentedFormulation  # reduced equations do not need it
 
-        equations = AugmentedFormulation(mechanism, choice, dict(laws), events, work).equations(
-            why, partial(_derive, system, laws, events, work, choice)
-        )
+        augmented = AugmentedFormulation(mechanism, choice, dict(laws), events, work)
+        equations = augmented.equations(why, partial(_derive, system, laws, events, work, choice))
+        if mechanism.unilateral and not laws:
+            usual = _usual(augmented)
+            dynamics, margins, project = (usual.get(f"usual_{name}") for name in ("dynamics", "margins", "project"))
+            equations = replace(equations, usual_dynamics=dynamics, usual_margins=margins, usual_project=project)
     elif isinstance(choice, Recursive):
         tree = eliminated_tree(mechanism)
         if isinstance(tree, str):
@@ -200,6 +205,22 @@ def _derive(
         check_inertia(reduced)
         equations = reduced.equations(choices, notes, partial(_derive, system, laws, events, work, formulation))
     return with_structure(equations, mechanism)
+
+
+def _usual(augmented: AugmentedFormulation) -> Mapping[str, Program]:
+    """Reduced equations of the usual modes of contacts; none where the formulation of ideal contacts would be another one."""
+    system = augmented.usual_system()
+    if system is None:
+        return {}
+    try:
+        mechanism = _mechanism(system)
+        if not isinstance(choose_formulation(mechanism, ())[0], Reduced):
+            return {}
+        reduced = ReducedFormulation(mechanism, mechanism.choose(())[0], {}, (), True)
+        check_inertia(reduced)
+    except (ModelError, ExpressionError):  # without slips a force may have no value, without contacts a motion no inertia
+        return {}
+    return augmented.usual_programs(reduced)
 
 
 def _check_unilateral(mechanism: Mechanism, choice: FormulationChoice) -> None:

@@ -15,16 +15,17 @@ from typing import NamedTuple
 import casadi as ca
 
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch, uncounted
-from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround
+from draisine.dynamics.contact.ground_contacts import WheelOnGround
+from draisine.dynamics.contact.residual_contacts import ResidualContact
 from draisine.dynamics.contact.surface_pair import SurfacePair
+from draisine.dynamics.contact.tire_contact import TireForce
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import project_wrench
-from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, cross, dot, times, transposed
+from draisine.dynamics.linear_algebra import NULL, ZERO, Mat, Vec, add, cross, dot, times, transposed
 from draisine.dynamics.lowering import Scope
-from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name
 from draisine.expr.safe_functions import absolute, guard, length, root, where
-from draisine.model.contact import Coulomb, Creep, LinearTire, ShenHedrickElkins
+from draisine.model.contact.laws import Coulomb, Creep, ShenHedrickElkins
 from draisine.model.items import mode_entries
 from draisine.model.quantities import Amount, expression_of
 
@@ -42,7 +43,7 @@ def bounded(along: ca.SX, across: ca.SX, most: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 @dataclass(frozen=True, eq=False)
 class Tangential:
-    """Longitudinal and lateral force on a wheel (or the first of two bodies) by its law, and rates of relaxation states."""
+    """Longitudinal and lateral force on a wheel (or the first of two bodies) by its law."""
 
     contact: ResidualContact
     scope: Scope
@@ -77,19 +78,14 @@ class Tangential:
     def _force_of_slip(self) -> tuple[ca.SX, ca.SX]:
         law, slip = self.contact.law, self.contact.slip
         if isinstance(law, Coulomb):
-            most = self._value(law.friction) * ca.fmax(self._load, 0) / length([*slip, self._value(law.speed)], regular=True)
+            most = self._most(law.friction, ca.fmax(self._load, 0)) / length([*slip, self._value(law.speed)], regular=True)
             return -most * slip[0], -most * slip[1]
         if isinstance(law, ShenHedrickElkins):
             return self._steel(law)
-        if isinstance(law, LinearTire):
-            creep = [self.scope.symbol(lag.name) for lag in self.contact.lags]
-            stiffness = (law.longitudinal if law.longitudinal is not None else law.cornering, law.cornering)
-        else:
-            assert isinstance(law, Creep)
-            creep = [s / self._speed(law) for s in slip]
-            stiffness = (law.longitudinal, law.lateral)
-        along, across = (-self._value(c) * s for c, s in zip(stiffness, creep, strict=True))
-        return (along, across) if law.friction is None else bounded(along, across, self._value(law.friction) * self._load)
+        assert isinstance(law, Creep)
+        stiffness = (law.longitudinal, law.lateral)
+        along, across = (-self._value(c) * s / self._speed(law) for c, s in zip(stiffness, slip, strict=True))
+        return (along, across) if law.friction is None else bounded(along, across, self._most(law.friction))
 
     def _steel(self, law: ShenHedrickElkins) -> tuple[ca.SX, ca.SX]:
         speed, slip = self._speed(law), self.contact.slip
@@ -99,30 +95,12 @@ class Tangential:
         stiff = area * self._value(law.shear)
         along = -stiff * self._value(law.c11) * slip[0] / speed
         across = -stiff * (self._value(law.c22) * slip[1] / speed + root(area) * self._value(law.c23) * spin)
-        return bounded(along, across, self._value(law.friction) * self._load)
+        return bounded(along, across, self._most(law.friction))
 
-    @property
-    def rates(self) -> dict[str, ca.SX]:
-        """σ ṡ = slip − |V| (s − γ camber/cornering); without slip and camber while the contact is open."""
-        law, closed = self.contact.law, self._touches
-        if not isinstance(law, LinearTire):
-            return {}
-        rolling, width = self.contact.rolling_speed, self._value(law.speed)
-        speed = rolling * ca.tanh(rolling / width)  # nothing is divided by it
-        along, across = self.contact.slip
-        if law.camber is not None:
-            across = across + speed * self._value(law.camber) / self._value(law.cornering) * self._inclination
-        if closed is not None:
-            along, across = closed * along, closed * across
-        pairs = zip(self.contact.lags, (along, across), strict=True)
-        return {lag.name: (slip - speed * self.scope.symbol(lag.name)) / self._value(law.relaxation) for lag, slip in pairs}
-
-    @property
-    def _inclination(self) -> ca.SX:
-        """Angle between the wheel's plane and the normal, positive for a lean to the right."""
-        if not isinstance(self.contact, WheelOnGround):
-            raise ModelError(f"contact {self.contact.name!r}: the tire has camber thrust, which only wheels on the ground have")
-        return self.contact.inclination
+    def _most(self, friction: Amount, load: ca.SX | None = None) -> ca.SX:
+        """The largest force of friction at a normal force, on the ground with its relative coefficient."""
+        most = self._value(friction) * (self._load if load is None else load)
+        return most * self.contact.ground_friction if isinstance(self.contact, WheelOnGround) else most
 
     @property
     def generalized_forces(self) -> ca.SX:
@@ -151,7 +129,7 @@ def acts_without_inputs(driven: ca.SX, u: ca.SX) -> bool:
     return any(not left[i].is_zero() for i in range(left.numel()))
 
 
-def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] = ()) -> AppliedForces:
+def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential | TireForce] = ()) -> AppliedForces:
     """Generalized forces of joint forces, wrenches, potentials and tangential contact laws."""
     v = scope.v
     rates = {c.name: c.rate for c in scope.system.coordinates if c.rate}
@@ -165,10 +143,11 @@ def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] 
             where = f"the measure of generalized force {given.name!r}"
             _jumps_in_time(scope, where, given.measure)
             driven += _along(measures, given.measure, where) * amount
-    if scope.system.wrenches:
-        driven += _wrench_forces(scope, measures)
+    tires = [law for law in laws if isinstance(law, TireForce)]
+    if scope.system.wrenches or tires:
+        driven += _wrench_forces(scope, measures, tires)
     for law in laws:
-        driven += law.generalized_forces
+        driven += law.generalized_forces if isinstance(law, Tangential) else ca.SX.zeros(v.numel())
     potential, conservative, warnings = ca.SX(0), ca.SX.zeros(v.numel()), list[str]()
     for field in scope.system.potentials:
         warnings += uncounted(f"potential {field.name!r}", _jumps_in_time(scope, f"potential {field.name!r}", field.energy))
@@ -195,22 +174,38 @@ def _along(measures: Measures, quantity: Expr, where: str) -> ca.SX:
     return gains
 
 
-def _wrench_forces(scope: Scope, measures: Measures) -> ca.SX:
-    """All wrenches, propagated inward along the tree and projected on the velocities of every step."""
+def _wrench_forces(scope: Scope, measures: Measures, tires: Sequence[TireForce]) -> ca.SX:
+    """All wrenches, propagated inward along the tree and projected on the velocities of every step. Those of tires on wheels that
+    are rotors act on the axes before the spin."""
     carried: dict[str, tuple[Vec, Vec]] = {}
+    on_carriers: dict[str, tuple[Vec, Vec]] = {}
+
+    def carry(group: dict[str, tuple[Vec, Vec]], body: str, turn: Mat, at: Vec, force: Vec, torque: Vec) -> None:
+        force, torque = times(turn, force), times(turn, torque)
+        before = group.get(body, (NULL, NULL))
+        group[body] = add(before[0], force), add(before[1], add(torque, cross(at, force)))
+
     for wrench in scope.system.wrenches:
         body, at = measures.locate(wrench.point)
         # into the axes of the body, where its motion is given
         turn = transposed(measures.poses[body].rotation) if wrench.axes == "world" else measures.turn(wrench.point)
-        force, torque = (times(turn, _lowered(scope, part)) for part in (wrench.force, wrench.torque))
-        before = carried.get(body, (NULL, NULL))
-        carried[body] = add(before[0], force), add(before[1], add(torque, cross(at, force)))
+        carry(carried, body, turn, at, _lowered(scope, wrench.force), _lowered(scope, wrench.torque))
+    for tire in tires:
+        contact = tire.contact
+        group = on_carriers if contact.before_spin else carried
+        carry(group, contact.wheel.body, transposed(contact.pose.rotation), contact.local_center, *tire.hub_wrench)
     generalized_forces: dict[str, ca.SX] = {name: ZERO for name in scope.velocities}
     for link in reversed(measures.links.values()):
-        if link.name not in carried:
+        if link.name not in carried and link.name not in on_carriers:
             continue
-        force, moment = carried[link.name]
-        for step in reversed(link.all_steps):
+        force, moment = carried.get(link.name, (NULL, NULL))
+        if link.spin is not None and link.name in carried:
+            force, moment = project_wrench(link.spin, force, moment, generalized_forces)
+        if link.name in on_carriers and link.spin is not None:
+            own = on_carriers[link.name]
+            project_wrench(link.spin, *own, generalized_forces)  # on the spin alone
+            force, moment = add(force, own[0]), add(moment, own[1])
+        for step in reversed(link.steps):
             force, moment = project_wrench(step, force, moment, generalized_forces)
         if link.parent is not None:
             before = carried.get(link.parent.name, (NULL, NULL))

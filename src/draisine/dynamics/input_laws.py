@@ -82,6 +82,10 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         event_list=(*equations.event_list, *events),
         contact_margins=None if equations.contact_margins is None else with_inputs_solved(equations.contact_margins),
         contact_terms=with_inputs_optional(equations.contact_terms),
+        contact_system=with_inputs_optional(equations.contact_system),
+        usual_dynamics=with_inputs_optional(equations.usual_dynamics),
+        usual_margins=with_inputs_optional(equations.usual_margins),
+        usual_project=with_inputs_optional(equations.usual_project),
     )
     return with_hidden_constraints(driven) if _moves_hidden(equations, {name for name, _ in laws}) else driven
 

@@ -26,9 +26,10 @@ from draisine.dynamics.constraints.rows import (
     residual_rows,
     without_rounding,
 )
-from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
+from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.joint_contacts import JointContact, JointStop, joint_contacts
 from draisine.dynamics.contact.point_contacts import PointOnSurface
+from draisine.dynamics.contact.residual_contacts import ResidualContact, residual_contacts
 from draisine.dynamics.contact.rolling import (
     EdgeContact,
     WheelContact,
@@ -38,6 +39,7 @@ from draisine.dynamics.contact.rolling import (
     wheel_contact,
 )
 from draisine.dynamics.contact.surface_pair import SurfacePair
+from draisine.dynamics.contact.tire_contact import TireForce, TireOnGround
 from draisine.dynamics.forces import AppliedForces, Tangential, applied_forces
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import Mass, inverse_dynamics, masses_of
@@ -57,7 +59,8 @@ from draisine.dynamics.reduced.reduction import EliminationPlan
 from draisine.dynamics.templates import TemplateCache
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.model.contact import Rolling
+from draisine.model.contact.laws import Rolling
+from draisine.model.contact.tires import Tire
 from draisine.model.items import Ball, Float, ResidualConstraint, System
 from draisine.program.equations import Constraint, Kind, Quantity
 
@@ -101,7 +104,8 @@ class Mechanism:
             if not isinstance(contact, SurfacePair) and contact.supported_by_joints:
                 self._check_fixed_height(contact.name, contact.gap[0])
         for contact in self.residual_contacts:
-            self.measures.lag_rates |= Tangential(contact, scope, None).rates  # relaxation states change by slip only
+            if isinstance(contact, TireOnGround):  # relaxation states change by slip, and by a load that is no multiplier
+                self.measures.lag_rates |= TireForce(contact, scope, None).rates
         self.residual_constraints: list[ResidualConstraint] = [
             *(
                 constraint
@@ -136,17 +140,25 @@ class Mechanism:
     def row_names(self) -> list[str]:
         return [name for rows in self.rows for name in rows.names]
 
-    def _law(self, contact: ResidualContact) -> Tangential:
-        """The tangential law of a wheel, with its normal force where the law depends on it."""
+    def _law(self, contact: ResidualContact) -> Tangential | TireForce:
+        """The law of a wheel or its tire, with the normal force where it depends on a multiplier."""
         row = f"{contact.name}_normal"
-        if contact.law is None or not contact.law.bounded:
-            return Tangential(contact, self.scope, None)
+        depends = contact.law is not None and contact.law.bounded and not contact.law.compliant
+        if not depends:
+            return self._law_at(contact, None)
         if row not in self.row_names:
             raise ModelError(
                 f"wheel {contact.name!r}: its joints fix its height, so its normal force is not determined, and "
                 f"{type(contact.law).__name__} depends on it; let its body move vertically, or omit 'friction'"
             )
-        return Tangential(contact, self.scope, self.scope.multiplier(row))
+        return self._law_at(contact, self.scope.multiplier(row))
+
+    def _law_at(self, contact: ResidualContact, normal: ca.SX | None) -> Tangential | TireForce:
+        if isinstance(contact, TireOnGround):
+            return TireForce(contact, self.scope, normal)
+        if isinstance(contact.law, Tire):
+            raise ModelError(f"contact {contact.name!r}: tires belong to wheels on the ground (Model.wheel), not to surfaces")
+        return Tangential(contact, self.scope, normal)
 
     @cached_property
     def coordinates(self) -> tuple[Quantity, ...]:

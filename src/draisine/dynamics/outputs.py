@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from draisine.dynamics.constraints.rows import reaction_unit, row_constraints
-from draisine.dynamics.contact.ground_contacts import ResidualContact, friction_ratio, track_heading
 from draisine.dynamics.contact.joint_contacts import JointContact, JointStop
+from draisine.dynamics.contact.point_contacts import PointOnSurface
+from draisine.dynamics.contact.residual_contacts import ResidualContact, friction_ratio, track_heading
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
 from draisine.dynamics.contact.surface_pair import SurfacePair
+from draisine.dynamics.contact.tire_contact import TireForce, TireOnGround
 from draisine.dynamics.kinematics.newton_euler import mass_of
 from draisine.dynamics.kinematics.tree import AxisRotation, FreeMotion
 from draisine.dynamics.kinematics.twists import Pose, Twist
-from draisine.dynamics.linear_algebra import UNIT, ZERO, Mat, Vec, cross, dot, times
+from draisine.dynamics.linear_algebra import UNIT, ZERO, Mat, Vec, cross, dot, is_zero, times
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean, names, parse
 from draisine.expr.safe_functions import length
-from draisine.model.contact import Rolling
+from draisine.model.contact.laws import Rolling
 from draisine.model.items import GROUND, KnifeEdge, Rotate, mode_entries
 from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.program import Program
@@ -29,6 +31,9 @@ from draisine.program.program import Program
 if TYPE_CHECKING:
     from draisine.dynamics.formulation import BaseFormulation
     from draisine.program.linear_solve import LinearSolveProgram
+
+
+MOMENTS = ("overturning", "rolling", "aligning")
 
 
 class ReportBuilder:
@@ -104,7 +109,7 @@ class ReportBuilder:
         if contact.friction is not None or not isinstance(contact.law, Rolling):
             for way, slip in zip(("along", "across"), contact.slip, strict=True):
                 found[Quantity(f"{name}_slip_{way}", "m/s", f"slip of {name} {way} its track")] = slip
-        return found
+        return found | _tire_motion(contact) if isinstance(contact, TireOnGround) else found
 
     def _joint_contact_motion(self, contact: JointContact) -> dict[Quantity, ca.SX]:
         """Mode of a stop with its gap, or of dry friction with the rate at which it slips."""
@@ -165,6 +170,11 @@ class ReportBuilder:
 
     # ---------------------------------------------------------------- forces
 
+    @property
+    def force_values(self) -> dict[str, ca.SX]:
+        """Values of the outputs that depend on forces, by name."""
+        return {quantity.name: value for quantity, value in self._force_outputs.items()}
+
     @cached_property
     def _force_outputs(self) -> dict[Quantity, ca.SX]:
         found: dict[Quantity, ca.SX] = dict(self._acceleration_outputs)
@@ -195,14 +205,25 @@ class ReportBuilder:
         name = contact.name
         multipliers = dict(zip(self.formulation.row_names, self.formulation.multipliers, strict=True))
         law = next((law for law in self.mechanism.laws if law.contact is contact), None)
+        tire = law if isinstance(law, TireForce) else None
+        moments = {} if tire is None else {w: m for w, m in tire.parts._asdict().items() if w in MOMENTS and not is_zero(m)}
+        load = tire.load if tire is not None and tire.contact.tire.compliant else None
         reported = self.formulation.in_terms_of_state(
-            [*(law.force if law is not None else ()), *contact.forward, *contact.left, *contact.normal]
+            [
+                *contact.forward,
+                *contact.left,
+                *contact.normal,
+                *(law.force if law is not None else ()),
+                *moments.values(),
+                *(() if load is None else (load,)),
+            ]
         )
-        if law is None:
-            along, across = (multipliers.get(f"{name}_{way}", ZERO) for way in ("along", "across"))
-        else:
-            along, across, *reported = reported
-        up = multipliers.get(f"{name}_normal", ZERO)
+        along, across = (multipliers.get(f"{name}_{way}", ZERO) for way in ("along", "across")) if law is None else reported[9:11]
+        scaled = across
+        if law is None and isinstance(contact, PointOnSurface):
+            across = contact.row_scales[1] * across
+        carried = load is not None or f"{name}_normal" in multipliers
+        up = reported[-1] if load is not None else multipliers.get(f"{name}_normal", ZERO)
         world = [along * reported[i] + across * reported[3 + i] + up * reported[6 + i] for i in range(3)]
         found = {
             Quantity(f"{name}_force_{a}", "N", f"force on {name} in the world's axes"): c
@@ -210,11 +231,15 @@ class ReportBuilder:
         }
         found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
         found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
-        if f"{name}_normal" in multipliers:
+        if carried:
             found[Quantity(f"{name}_normal_force", "N", f"normal force of the ground on {name}")] = up
-            found[Quantity(f"{name}_friction_needed", "", f"tangential force on {name} divided by its normal force")] = (
-                friction_ratio(along, across, up)
+            # a tire whose force is bounded needs no more friction than it has
+            word = "used" if tire is not None and tire.contact.tire.bounded else "needed"
+            found[Quantity(f"{name}_friction_{word}", "", f"tangential force on {name} divided by its normal force")] = (
+                friction_ratio(along, scaled, up)
             )
+        for way, moment in zip(moments, reported[11:], strict=False):
+            found[Quantity(f"{name}_{way}_moment", "N*m", f"{way} moment of the ground on {name}")] = moment
         return found
 
     def _wheel_forces(self, contact: WheelContact, force: Vec, supported: bool) -> dict[Quantity, ca.SX]:
@@ -393,6 +418,22 @@ class ReportBuilder:
         forces = ca.vertcat(*[self._reactions[name] for name in symbols])
         value = ca.substitute(ca.vertcat(*values), ca.vertcat(*symbols.values()), forces)
         return f.reported({"value": (value, [e.name for e in events])}, "events")
+
+
+def _tire_motion(contact: TireOnGround) -> dict[Quantity, ca.SX]:
+    """Slip angle, longitudinal slip, camber, and deflection of a tire with vertical stiffness."""
+    name = contact.name
+    speed = contact.tire.divisor(ca, contact.values, contact.rolling_speed)
+    found = {
+        Quantity(f"{name}_slip_angle", "rad", f"slip angle of {name}, positive where it moves to its left"): ca.atan(
+            contact.slip[1] / speed
+        ),
+        Quantity(f"{name}_slip_ratio", "", f"longitudinal slip of {name}, -1 where it is locked"): -contact.slip[0] / speed,
+        Quantity(f"{name}_camber", "rad", f"camber of {name}, positive for a lean to the right"): contact.inclination,
+    }
+    if contact.tire.compliant:
+        found[Quantity(f"{name}_deflection", "m", f"vertical deflection of {name}")] = contact.deflection
+    return found
 
 
 def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX, vertical: Vec) -> tuple[ca.SX, ca.SX]:

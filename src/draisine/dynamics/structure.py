@@ -13,10 +13,11 @@ from draisine.dynamics.linear_algebra import ZERO
 from draisine.dynamics.mechanism import Mechanism
 from draisine.expr.expression import Expr, Name
 from draisine.expr.tree import Call, walk
-from draisine.model.contact import Rolling
+from draisine.model.contact.laws import Rolling
+from draisine.model.contact.tires import Tire
 from draisine.model.items import GROUND, Float, Glide, Joint, Rotate, Translate
 from draisine.numerics.uniform_numbers import UniformNumbers
-from draisine.program.equations import Equations, GroundPose, Structure
+from draisine.program.equations import Equations, GroundPose, Structure, ValidRange
 from draisine.program.program import DaeResidual, Program
 
 FREE_COORDINATES = 3  # a joint to the ground with so many coordinates moves the root body
@@ -40,7 +41,19 @@ def with_structure(equations: Equations, mechanism: Mechanism) -> Equations:
         speeds=tuple(speeds.items()),
         ignorable=(*ignorable, *(c.rate for c in mechanism.system.massless)),
     )
-    return replace(equations, structure=structure, twists=_twists(mechanism, bodies))
+    valid = _valid_ranges(mechanism)
+    return replace(equations, structure=structure, twists=_twists(mechanism, bodies), valid_ranges=valid)
+
+
+def _valid_ranges(mechanism: Mechanism) -> tuple[ValidRange, ...]:
+    """Ranges of load, slip and camber for which tires were measured."""
+    outputs = {"load": "normal_force", "slip": "slip_ratio", "slip_angle": "slip_angle", "camber": "camber"}
+    tires = [(wheel.name, wheel.contact) for wheel in mechanism.system.wheels if isinstance(wheel.contact, Tire)]
+    return tuple(
+        ValidRange(f"{name}_{outputs[what]}", low, high, "the range of its tire file")
+        for name, tire in tires
+        for what, (low, high) in tire.ranges.items()
+    )
 
 
 # -------------------------------------------------------------------------------------------------- motions at rest

@@ -194,6 +194,12 @@ def prior_rows(problem: EstimationProblem, unknowns: Reals) -> tuple[Reals, Real
     return np.array(rows).reshape(-1, len(problem.names)), np.array(side)
 
 
+def _in_si(equations: Equations, targets: Mapping[str, Any]) -> dict[str, Any]:
+    """Targets with texts such as "35 deg" as numbers in SI, so that they can be unknowns."""
+    units = {q.name: q.unit for q in (*equations.outputs, *equations.velocities, *equations.states)}
+    return {n: quantity_in(v, units.get(n, ""), f"start {n!r}") if isinstance(v, str) else v for n, v in targets.items()}
+
+
 def _value(target: Any) -> float:
     return float(getattr(target, "value", target))
 
@@ -224,7 +230,7 @@ def build_problem(
     for name in related:
         _index_of(name, names, "relations", equations)
     reported = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
-    targets = [{**w, **reported} for w in _targets(start, experiments)]
+    targets = [_in_si(equations, {**w, **reported}) for w in _targets(start, experiments)]
     recordings = tuple(
         recording_of(equations, e, measured, driving, w, start_time, dict(unknown) if isinstance(unknown, Mapping) else unknown)
         for e, w in zip(experiments, targets, strict=True)

@@ -38,9 +38,10 @@ from draisine.estimation.single_shooting import SingleShooting
 from draisine.estimation.solve import FitMethod
 from draisine.expr.expression import did_you_mean
 from draisine.expr.units import Measured, quantity
+from draisine.model.toml_files import parse_toml, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.results.files import read_text
 from draisine.results.status import ProgressCallback
-from draisine.results.toml_files import parse_toml, read_text, with_line
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")

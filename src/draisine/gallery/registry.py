@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
+
+from draisine.view.plots.figure_files import as_png
 
 if TYPE_CHECKING:
     from draisine.results.contact_modes import ContactHistory
@@ -32,6 +36,17 @@ class Study:
         for run in self.runs.values():
             lines.append(run.summary())
         return "\n".join([*lines, *self.findings])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: title, findings and figures."""
+        findings = "".join(f"<li>{escape(line)}</li>" for line in self.findings)
+        pictures = "".join(
+            f'<figure style="margin:1em 0"><img alt="{escape(name)}" style="max-width:100%;background:white" '
+            f'src="data:image/png;base64,{b64encode(as_png(drawing)).decode()}">'
+            f"<figcaption>{escape(name.replace('_', ' '))}</figcaption></figure>"
+            for name, drawing in self.figures.items()
+        )
+        return f"<h3>{escape(self.title)}</h3><ul>{findings}</ul>{pictures}"
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every figure (PNG), trajectory (NetCDF) and film (HTML) into the folder; return the paths."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Number, did_you_mean
-from draisine.model.contact import ROLLING
+from draisine.model.contact.laws import ROLLING
 from draisine.model.items import JointFriction, PointContact, Stop, System, Wheel
 
 MODES = ("stick", "open")
@@ -40,6 +40,10 @@ def in_modes(system: System, modes: Mapping[str, str]) -> System:
             raise ArgumentError(
                 f"{where}: contact {name!r} cannot be fixed while it slips, since its force depends on the direction of the "
                 "slip; give a contact law in place of friction, m.wheel(…, contact=Coulomb(…)), or simulate"
+            )
+        if getattr(known[name], "feature", None) is not None:
+            raise ArgumentError(
+                f"{where}: contact {name!r} is one with a part of a ground profile; describe plane ground instead"
             )
         if mode not in MODES:
             raise ArgumentError(f"{where}: the mode of contact {name!r} is 'stick' or 'open', got {mode!r}")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Name, Number, names
 from draisine.expr.units import Dimension, described, parse_unit
-from draisine.model.contact import unit_of_amount
+from draisine.model.contact.laws import ROLLING
 from draisine.model.items import Rotate, System, Translate, Vector
 
 _NUMBER, _PER_SECOND = Dimension(), Dimension(s=-1)
@@ -179,6 +179,7 @@ def check_dimensions(system: System) -> None:
     declared = {item.name: item.unit for item in system.parameters if item.name not in ("x", "y")}
     ground = Dimensions({"t": "s", "x": "m", "y": "m"}, declared, law=True)
     ground.check(system.ground.height, "m", "height of the ground")
+    ground.check(system.ground.friction, "", "friction of the ground")
     for component in system.ground.velocity:
         ground.check(component, "m/s", "velocity of the ground")
     for force in system.generalized_forces:
@@ -222,7 +223,7 @@ def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
         yield f"radius of wheel {wheel.name!r}", wheel.radius, "m"
         yield f"tube of wheel {wheel.name!r}", wheel.tube, "m"
         for name, amount in wheel.contact.amounts().items():
-            yield f"{name} of the contact of wheel {wheel.name!r}", amount, unit_of_amount(name)
+            yield f"{name} of the contact of wheel {wheel.name!r}", amount, wheel.contact.unit_of(name)
         for name, amount in wheel.friction.amounts().items() if wheel.friction is not None else ():
             yield f"{name} of wheel {wheel.name!r}", amount, ""
     for point_contact in system.point_contacts:
@@ -233,8 +234,9 @@ def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
     for edge in system.edges:
         yield from _components(f"knife edge {edge.name!r}", edge.at, "m")
     for contact in system.surface_contacts:
-        for name, amount in contact.contact.amounts().items() if contact.contact is not None else ():
-            yield f"{name} of the law of contact {contact.name!r}", amount, unit_of_amount(name)
+        law = contact.contact if contact.contact is not None else ROLLING
+        for name, amount in law.amounts().items():
+            yield f"{name} of the law of contact {contact.name!r}", amount, law.unit_of(name)
 
 
 def _laws(system: System) -> Iterator[tuple[str, Expr, str | None]]:

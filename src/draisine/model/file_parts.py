@@ -16,16 +16,17 @@ from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
-from draisine.model.contact import LAWS, TangentialLaw
+from draisine.model.contact.laws import TangentialLaw
 from draisine.model.file_joints import plain
+from draisine.model.file_laws import law_of, law_table
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Entry
-from draisine.parts.assembly import Part
 from draisine.parts.catalog import maker, split
+from draisine.parts.record import Part
 
 
-def read_part(model: Model, name: str, entry: Entry, law_of: Any) -> None:
+def read_part(model: Model, name: str, entry: Entry) -> None:
     """Make the part that a table describes."""
     function = maker(entry.text("kind"), entry.where)
     options = {key: value for key, value in entry.table.items() if key != "kind"}
@@ -65,8 +66,7 @@ def _value(value: Any) -> Any:
     if isinstance(value, Expr):
         return plain(value)
     if isinstance(value, TangentialLaw):
-        kind = next(name for name, kind in LAWS.items() if isinstance(value, kind))
-        return {"law": kind, **{name: plain(amount) for name, amount in value.amounts().items()}}
+        return law_table(value)
     if isinstance(value, tuple):
         if value and all(isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in value):
             return {key: _value(item) for key, item in value}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -12,9 +11,11 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
 from draisine.expr.units import parse_unit, si_text, unit_of
-from draisine.model.contact import IMPACT_ORDERS, IMPACTS, LAWS, ROLLING, TangentialLaw
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, IMPACTS
+from draisine.model.contact.laws import ROLLING
 from draisine.model.file_constraints import read_constraint
 from draisine.model.file_joints import pose_of, read_joint
+from draisine.model.file_laws import law_of
 from draisine.model.file_parts import read_part
 from draisine.model.file_stops import read_friction, read_stop
 from draisine.model.items import GROUND
@@ -41,10 +42,11 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
     if top.has("gravity"):
         model.gravity(top.vector("gravity") if isinstance(top.table["gravity"], list) else top.amount("gravity"))
     if top.has("ground"):
-        ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes")
+        ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes", "profile", "friction")
         tilt = (ground.amount("slope", 0), ground.amount("bank", 0))
         shapes = shapes_of(ground.items("shapes", []), "the ground", folder)
-        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes)
+        profile, friction = ground.items("profile", []), ground.amount("friction", 1)
+        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes, profile, friction)
     model.independent(*top.texts("independent", []))
     model.impacts(top.text("impacts", IMPACT_ORDERS[0], IMPACT_ORDERS))
     model.freeze()
@@ -101,7 +103,7 @@ def _add_point(model: Model, name: str, value: Any, where: str) -> None:
 
 
 def _add_part(model: Model, name: str, value: Any, where: str) -> None:
-    read_part(model, name, Entry.of(where, value), law_of)
+    read_part(model, name, Entry.of(where, value))
 
 
 def _add_joint(model: Model, name: str, value: Any, where: str) -> None:
@@ -134,7 +136,9 @@ def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
 
 
 def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("point", "radius", "on", "on_radius", "permanent", "lands_where", *_DRY)
+    entry = Entry.of(where, value).only(
+        "point", "radius", "on", "on_radius", "permanent", "lands_where", "along", "friction_across", *_DRY
+    )
     permanent = entry.flag("permanent", False)
     if permanent and entry.has("friction"):
         raise ModelError(f"{where}: a permanent contact does not slip; leave out 'friction', or 'permanent'")
@@ -149,16 +153,9 @@ def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
         impact=entry.text("impact", IMPACTS[0]),
         tangential_restitution=entry.amount("tangential_restitution", 0),
         lands_where=entry.expression("lands_where") if entry.has("lands_where") else None,
+        along=entry.text("along") if entry.has("along") else None,
+        friction_across=entry.amount("friction_across") if entry.has("friction_across") else None,
     )
-
-
-def law_of(entry: Entry) -> TangentialLaw:
-    """The tangential contact law described by a table: { law = "coulomb", friction = 0.8 }."""
-    kind = LAWS[entry.text("law", None, tuple(LAWS))]
-    known = {field.name: field for field in fields(kind)}
-    entry.only("law", *known)
-    required = [name for name, field in known.items() if field.default is MISSING]
-    return kind(**{name: entry.amount(name) for name in known if name in required or entry.has(name)})
 
 
 def _add_surface_parameter(model: Model, name: str, value: Any, where: str) -> None:

@@ -30,13 +30,16 @@ from typing import Any
 from draisine.errors import ArgumentError, DraisineError, ModelError
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
-from draisine.model.contact import IMPACT_ORDERS, IMPACTS, LAWS, DryFriction, Rolling, TangentialLaw
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, IMPACTS, DryFriction
+from draisine.model.contact.laws import Rolling
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
+from draisine.model.file_laws import law_table
 from draisine.model.file_parts import parts_and_rest
 from draisine.model.file_reading import FORMAT, WORDS, model_of
 from draisine.model.file_stops import friction_table, stop_table
 from draisine.model.items import (
+    ALL,
     GROUND,
     Body,
     DependentParameter,
@@ -53,7 +56,8 @@ from draisine.model.items import (
 )
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
-from draisine.results.toml_files import MAX_DEPTH, flattened, lines, parse_toml, read_text, section, with_line
+from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, section, with_line
+from draisine.results.files import read_text
 
 MAX_BODIES, MAX_ITEMS = 1_000, 5_000
 
@@ -147,6 +151,9 @@ def text_of(system: System, target: Path | None = None) -> str:
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
+    ground |= _given(profile=[[plain(x), plain(z)] for x, z in system.ground.profile])
+    if system.ground.friction != ALL:
+        ground["friction"] = plain(system.ground.friction)
     ground |= _given(shapes=[shape_table(s, target) for s in system.ground.shapes])
     parts, system = parts_and_rest(system)
     found = flattened(
@@ -260,7 +267,7 @@ def _wheel(wheel: Wheel) -> dict[str, Any]:
     table = {"body": wheel.body, "radius": plain(wheel.radius), **_given(tube=plain(wheel.tube))}
     table |= {**_unless_zero("center", wheel.center), "axis": wheel.axis}
     table |= {} if wheel.friction is None else _friction(wheel.friction)
-    return table if isinstance(wheel.contact, Rolling) else {**table, "contact": _law(wheel.contact)}
+    return table if isinstance(wheel.contact, Rolling) else {**table, "contact": law_table(wheel.contact)}
 
 
 def _friction(law: DryFriction) -> dict[str, Any]:
@@ -279,12 +286,9 @@ def _point_contact(contact: PointContact) -> dict[str, Any]:
         **({"on_radius": plain(contact.on_radius)} if contact.on_radius is not None else {}),
         **({"permanent": True} if contact.friction is None else _friction(contact.friction)),
         **({"lands_where": plain(contact.lands_where)} if contact.lands_where is not None else {}),
+        **({"along": contact.along} if contact.along is not None else {}),
+        **({"friction_across": plain(contact.across)} if contact.across is not None else {}),
     }
-
-
-def _law(law: TangentialLaw) -> dict[str, Any]:
-    kind = next(name for name, kind in LAWS.items() if isinstance(law, kind))
-    return {"law": kind, **{name: plain(amount) for name, amount in law.amounts().items()}}
 
 
 def _surface_contact(contact: SurfaceContact) -> dict[str, Any]:
@@ -298,7 +302,7 @@ def _surface_contact(contact: SurfaceContact) -> dict[str, Any]:
         **({"matter": contact.matter} if contact.matter != contact.first else {}),
         **({"along": contact.along} if contact.along is not None else {}),
         **_unless_zero("velocity", contact.velocity),
-        **({"contact": _law(contact.contact)} if contact.contact is not None else {}),
+        **({"contact": law_table(contact.contact)} if contact.contact is not None else {}),
     }
 
 

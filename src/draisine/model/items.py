@@ -7,21 +7,24 @@ to; inertia is about the center of mass.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
-from draisine.model.contact import IMPACT_ORDERS, ROLLING, DryFriction, Rolling, TangentialLaw
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, DryFriction
+from draisine.model.contact.laws import ROLLING, Rolling, TangentialLaw
+from draisine.model.ground_profile import GroundFeature, Vertex, features_of
 from draisine.model.shapes import BodyShape
-from draisine.parts.assembly import Part
+from draisine.parts.record import Part
 
 Vector = tuple[Expr, Expr, Expr]
 
 GROUND = "ground"  # the name of the fixed world frame: z up
 NOTHING = Number(0.0)
+ALL = Number(1.0)
 
 
 @dataclass(frozen=True)
@@ -211,6 +214,7 @@ class Wheel:
     tube: Expr = NOTHING
     contact: TangentialLaw = ROLLING
     friction: DryFriction | None = None  # then it may slip and leave the ground
+    feature: GroundFeature | None = None  # of a profile, which it touches
 
     @property
     def place(self) -> tuple[Coordinate, Coordinate]:
@@ -251,11 +255,28 @@ class PointContact:
     on: str = GROUND
     on_radius: Expr | None = None
     lands_where: Expr | None = None  # it closes only where this is positive
+    along: str | None = None  # axis of the point's frame, the direction of its track; None for x of what it touches
+    across: Expr | None = None  # friction across the track, if it is another one than along it
+    feature: GroundFeature | None = None  # of a profile, which it touches
 
     def amounts(self) -> dict[str, Expr]:
         """Lengths and coefficients, by name."""
         lengths = {"radius": self.radius} | ({} if self.on_radius is None else {"on_radius": self.on_radius})
-        return lengths | (self.friction.amounts() if self.friction is not None else {})
+        across = {} if self.across is None else {"friction across": self.across}
+        return lengths | across | (self.friction.amounts() if self.friction is not None else {})
+
+    @property
+    def across_only(self) -> bool:
+        """Whether it glides along its track without friction."""
+        law = self.friction
+        return self.across is not None and law is not None and law.static == law.kinetic == NOTHING
+
+    @property
+    def anisotropy(self) -> Expr:
+        """Friction across the track relative to that along it."""
+        if self.across is None or self.across_only or self.friction is None or self.friction.static is None:
+            return Number(1.0)
+        return self.across / self.friction.static
 
 
 @dataclass(frozen=True)
@@ -371,7 +392,8 @@ class Ground:
     """The ground surface z = x tan(slope) + y tan(bank) + height(x, y, t).
 
     `velocity` is that of the ground's material along x and y, as a function of position and time: a belt, a turntable. Along z
-    it follows the surface.
+    it follows the surface. `friction` multiplies the coefficients of friction of tires and contact laws, as a function of
+    position and time.
     """
 
     slope: Expr = NOTHING
@@ -379,6 +401,8 @@ class Ground:
     height: Expr = NOTHING
     velocity: tuple[Expr, Expr] = (NOTHING, NOTHING)
     shapes: tuple[BodyShape, ...] = ()  # for drawing: rails, walls
+    profile: tuple[Vertex, ...] = ()  # planes with edges between them, in place of slope and height
+    friction: Expr = ALL
 
     @property
     def curved(self) -> bool:
@@ -388,7 +412,7 @@ class Ground:
     @property
     def still(self) -> bool:
         """Whether the ground is a plane at rest."""
-        return self.height == NOTHING and self.velocity == (NOTHING, NOTHING)
+        return self.height == NOTHING and self.velocity == (NOTHING, NOTHING) and not self.profile
 
 
 @dataclass(frozen=True)
@@ -542,8 +566,32 @@ class System:
     @property
     def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
         """Contacts that may slip and open, stops, and joints with dry friction."""
-        every: tuple[Wheel | PointContact, ...] = (*self.wheels, *self.point_contacts)
+        every: tuple[Wheel | PointContact, ...] = (*self.contact_wheels, *self.contact_points)
         return (*(contact for contact in every if contact.friction is not None), *self.stops, *self.joint_frictions)
+
+    @cached_property
+    def contact_wheels(self) -> tuple[Wheel, ...]:
+        """Wheels, on a profile once for each plane and edge that they may touch."""
+        if not self.ground.profile:
+            return self.wheels
+        return tuple(
+            replace(wheel, name=f"{wheel.name}_{feature.name}", feature=feature)
+            for wheel in self.wheels
+            for feature in features_of(self.ground.profile, self.parameter_values())
+        )
+
+    @cached_property
+    def contact_points(self) -> tuple[PointContact, ...]:
+        """The same of points and spheres; a point touches planes only."""
+        found: list[PointContact] = []
+        for point in self.point_contacts:
+            if not self.ground.profile or point.on != GROUND or point.on_radius is not None:
+                found.append(point)
+                continue
+            for feature in features_of(self.ground.profile, self.parameter_values()):
+                if not feature.is_edge or point.radius != NOTHING:
+                    found.append(replace(point, name=f"{point.name}_{feature.name}", feature=feature))
+        return tuple(found)
 
     @property
     def has_ground(self) -> bool:

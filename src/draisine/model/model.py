@@ -15,6 +15,7 @@ here; `freeze()` validates the description and returns an immutable `System`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +25,10 @@ from draisine.expr.expression import Call, Expr, Number, did_you_mean, evaluate_
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
-from draisine.model.contact import IMPACT_ORDERS, ROLLING, TangentialLaw, dry_friction
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, DryFriction, dry_friction
+from draisine.model.contact.laws import ROLLING, TangentialLaw
 from draisine.model.contact_modes import in_modes
+from draisine.model.ground_profile import profile_of
 from draisine.model.items import (
     GROUND,
     Body,
@@ -136,19 +139,32 @@ class Model(JointBuilders, ConstraintBuilders):
         height: Amount = 0.0,
         velocity: Sequence[Amount] = (0.0, 0.0),
         shapes: Sequence[Given] = (),
+        profile: Sequence[Sequence[Amount]] = (),
+        friction: Amount = 1.0,
     ) -> None:
         """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity keeps its direction, along −z by default.
 
         `height` is an expression of the position x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
         ground's material along x and y as a function of position, ("-rate*y", "rate*x") for a turntable. `shapes`: for drawing,
-        as for bodies.
+        as for bodies. `friction` multiplies the coefficients of friction of tires and contact laws, as a function of x, y and t:
+        "1 - 0.7*exp(-((x - 20)/3)^2)" for a wet patch.
+
+        `profile` takes the place of slope and height: vertices (x, z) of planes with edges between them, for kerbs, steps and
+        ramps, [(0, 0), (1, 0), (1, -0.1), (2, -0.1)]. The first and the last plane go on without end. Wheels on it have
+        `friction`.
         """
         if isinstance(velocity, str | Mapping | set) or not hasattr(velocity, "__len__") or len(velocity) != 2:
             raise ModelError(f"velocity of the ground: needs two components, along x and y, such as (1, 0), got {velocity!r}")
         first, second = (amount_in(v, "m/s", "velocity of the ground") for v in velocity)
         tilt = (amount_in(slope, "rad", "slope of the ground"), amount_in(bank, "rad", "bank of the ground"))
         height = amount_in(height, "m", "height of the ground")
-        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"))
+        vertices = profile_of(profile)
+        if vertices and any(part != Number(0.0) for part in (*tilt, height, first, second)):
+            raise ModelError("profile of the ground: it takes the place of slope, bank, height and velocity; leave these out")
+        share = amount_in(friction, "", "friction of the ground")
+        if isinstance(share, Number) and not share.value > 0:
+            raise ModelError(f"friction of the ground: a factor of the coefficients of friction, positive, got {share.value:g}")
+        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"), vertices, share)
 
     def impacts(self, order: str) -> None:
         """How contacts that collide at the same time share their impulses: "simultaneous" (the default), or "sequential", one
@@ -245,14 +261,18 @@ class Model(JointBuilders, ConstraintBuilders):
         the ground where the wheel stands upright. `axis` is the axle, "x", "y", "z" or a vector; for a vector the wheel is
         carried by a massless body <name>_axle that is fixed to `body`, and has an axis along it.
 
-        It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`. With
+        It rolls without slip, or by the contact law `contact`: `Creep`, `Coulomb`, `ShenHedrickElkins`, or a tire: `LinearTire`,
+        `BrushTire`, `MagicFormula`. With
         `friction`, a coefficient or a pair (static, kinetic), it rolls, slips, leaves the ground and lands; see `contact` for
-        `restitution`, `impact` and `tangential_restitution`. A law of creep stays what it is then, and acts while the wheel touches the ground.
+        `restitution`, `impact` and `tangential_restitution`. A law of creep stays what it is then, and acts while the wheel
+        touches the ground.
         """
         where = f"wheel {name!r}"
         dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
         if not isinstance(contact, TangentialLaw):
             raise ModelError(f"{where}: contact must be a contact law such as Rolling() or Coulomb(0.8), got {contact!r}")
+        if dry is not None and contact.compliant:
+            raise ModelError(f"{where}: a tire with vertical stiffness leaves the ground and lands by itself; leave out friction")
         if not isinstance(axis, str):
             turns, axis = turned_onto(axis, where)
             axle = self.body(f"{name}_axle", mass=0.0)
@@ -285,6 +305,8 @@ class Model(JointBuilders, ConstraintBuilders):
         impact: str = "energetic",
         tangential_restitution: Amount = 0.0,
         lands_where: Amount | None = None,
+        along: str | None = None,
+        friction_across: Amount | None = None,
     ) -> PointContact:
         """A contact that opens and closes: of a point of a body, or of a sphere of the given radius around it.
 
@@ -299,15 +321,22 @@ class Model(JointBuilders, ConstraintBuilders):
 
         `lands_where` is an expression of the position: the contact closes only where it is positive. Where it is not, the point
         passes through, and may land once it has come back. So the foot of a walking machine may pass the ground as it swings.
+
+        `along` is an axis of the point's body or frame, "x", "y" or "z", whose projection is the direction of the track; by
+        default that is x of the ground or of the frame. With `friction_across` the friction across the track is another one, as
+        that of a blade: forces are bounded by an ellipse, and have the direction in which they take most energy.
         """
         where = f"contact {name!r}"
         dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
         if lands_where is not None and dry is None:
             raise ModelError(f"{where}: it is permanent and does not land; leave out lands_where, or give friction")
         place = None if lands_where is None else expression_of(lands_where, f"lands_where of {where}")
+        across = _across(friction_across, dry, where)
         size = amount_in(radius, "m", f"radius of {where}")
         other = None if on_radius is None else amount_in(on_radius, "m", f"on_radius of {where}")
-        return self._add("point_contacts", PointContact(name, name_of(point), dry, size, name_of(on), other, place))
+        return self._add(
+            "point_contacts", PointContact(name, name_of(point), dry, size, name_of(on), other, place, along, across)
+        )
 
     def knife_edge(
         self,
@@ -316,9 +345,21 @@ class Model(JointBuilders, ConstraintBuilders):
         along: str = "x",
         name: str | None = None,
         on_ground: bool = False,
-    ) -> KnifeEdge:
-        """A knife edge of the body: its point has no velocity across the edge; `on_ground` keeps it on the ground."""
+        friction: Amount | None = None,
+        friction_along: Amount = 0.0,
+        restitution: Amount = 0.0,
+    ) -> KnifeEdge | PointContact:
+        """A knife edge of the body: its point has no velocity across the edge; `on_ground` keeps it on the ground.
+
+        With `friction`, the coefficient across the edge, it skids where that is exceeded, and lifts off and lands: a contact of
+        the point <name>_point (see `contact`), with the coefficient `friction_along` along the edge.
+        """
         label = name or f"{name_of(body)}_edge"
+        if friction is not None:
+            point = self.point(f"{label}_point", body, at)
+            return self.contact(
+                label, point, friction=friction_along, friction_across=friction, restitution=restitution, along=along
+            )
         return self._add("edges", KnifeEdge(label, name_of(body), vector_of(at, "m", f"knife edge {label!r}"), along, on_ground))
 
     def surface_parameter(
@@ -525,6 +566,23 @@ def _tensor(given: Mapping[str, Amount] | Sequence[Amount] | None, where: str) -
     if unknown:
         raise ModelError(f"{where}: inertia has no entry {unknown[0]!r}; use xx, yy, zz, xy, yz, zx")
     return Inertia(**{k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}") for k in entries})
+
+
+def _across(given: Amount | None, law: DryFriction | None, where: str) -> Expr | None:
+    """Friction across the track of a contact."""
+    if given is None:
+        return None
+    if law is None:
+        raise ModelError(f"{where}: it is permanent and does not slip; leave out friction_across, or give friction")
+    glides = law.static == law.kinetic == Number(0.0)
+    if isinstance(given, int | float) and given == math.inf and glides:
+        raise ModelError(f"{where}: friction_across is infinite; give a coefficient, or a knife edge without friction")
+    if law.static is None or (isinstance(given, int | float) and given == math.inf):
+        raise ModelError(f"{where}: friction along and across the track must be finite; give a large coefficient")
+    amount = amount_in(given, "", f"friction_across of {where}")
+    if isinstance(amount, Number) and not amount.value > 0.0:
+        raise ModelError(f"{where}: friction_across is {amount.value:g}; it must be positive. Turn the track, or leave it out")
+    return amount
 
 
 def _downward(size: Expr) -> Expr:

@@ -18,7 +18,7 @@ from draisine.errors import ExpressionError, ModelError
 from draisine.expr.expression import Expr, Number, evaluate, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.constraints import stretch_of
-from draisine.model.contact import DryFriction
+from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.items import Body, System, Wheel
 from draisine.model.vocabulary import amounts, joint_amounts
 
@@ -26,15 +26,6 @@ Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _INERTIA = ("xx", "yy", "zz", "xy", "yz", "zx")
-_NOT_ZERO = (
-    "relaxation",
-    "speed",
-    "friction",
-    "a",
-    "b",
-    "reference",
-    "shear",
-)  # parameters of contact laws that occur in denominators
 
 
 class Rule(Protocol):
@@ -215,7 +206,8 @@ def _friction_rules(law: DryFriction, where: str) -> Iterator[Rule]:
         yield LowerBound(known[name], amount, "", zero=True)
     yield AtMost(known["restitution"], law.restitution, 1.0, ": an impact does not gain energy")
     yield AtMost(known["tangential restitution"], law.tangential_restitution, 1.0, ": an impact does not gain energy")
-    if law.static is not None and law.kinetic is not None and law.static != law.kinetic:
+    if law.static is not None and "kinetic friction" in known and law.static != law.kinetic:
+        assert law.kinetic is not None
         yield AtMost(
             known["kinetic friction"], law.kinetic, known["static friction"], ": what starts to slip would stick at once"
         )
@@ -255,7 +247,9 @@ def rules(system: System) -> Iterator[Rule]:
         yield LowerBound(f"tube of wheel {wheel.name!r}", wheel.tube, "m", zero=True, otherwise=", or 0 for a thin disk")
         yield Radius(wheel)
         for name, amount in wheel.contact.amounts().items():
-            yield LowerBound(f"{name} of the contact of wheel {wheel.name!r}", amount, "", zero=name not in _NOT_ZERO)
+            if name not in wheel.contact.signed:
+                where = f"{name} of the contact of wheel {wheel.name!r}"
+                yield LowerBound(where, amount, "", zero=name not in wheel.contact.positive)
         if wheel.friction is not None:
             yield from _friction_rules(wheel.friction, f"wheel {wheel.name!r}")
     for contact in system.point_contacts:

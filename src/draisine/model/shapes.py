@@ -1,4 +1,4 @@
-"""Shapes of bodies for drawing: boxes, spheres, tubes, wheels, solids of revolution, prisms, stadium solids, and mesh files.
+"""Shapes of bodies for drawing: boxes, spheres, ellipsoids, tubes, wheels, solids of revolution, prisms, stadium solids, meshes.
 
 A shape has no mass and does not affect the equations. In Python and in model files it is a table:
 
@@ -52,6 +52,13 @@ class Box(_Placed):
 @dataclass(frozen=True, kw_only=True)
 class Sphere(_Placed):
     radius: Expr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ellipsoid(_Placed):
+    """An ellipsoid with its axes, of the whole lengths `size`, along those of the body, centered at `at`."""
+
+    size: Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,10 +126,11 @@ class MeshFile(_Placed):
         return Path(self.folder) / self.file
 
 
-BodyShape = Box | Sphere | Cylinder | Tube | Wheel | Revolved | Prism | Stadium | MeshFile
+BodyShape = Box | Sphere | Ellipsoid | Cylinder | Tube | Wheel | Revolved | Prism | Stadium | MeshFile
 SHAPES: dict[str, type[Any]] = {
     "box": Box,
     "sphere": Sphere,
+    "ellipsoid": Ellipsoid,
     "cylinder": Cylinder,
     "tube": Tube,
     "wheel": Wheel,

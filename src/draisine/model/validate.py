@@ -13,9 +13,11 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, did_you_mean, names, walk
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
-from draisine.model.contact import Rolling
+from draisine.model.contact.laws import ROLLING, Rolling
 from draisine.model.dimensions import check_dimensions
+from draisine.model.ground_profile import features_of
 from draisine.model.items import (
+    ALL,
     GROUND,
     Ball,
     Float,
@@ -125,7 +127,8 @@ def wheel_rows(system: System, wheel: Wheel) -> list[str]:
         return [f"{wheel.name}_{axis}" for axis in AXES]
     touch = ["touch_x", "touch_y"] if system.ground.curved else []
     rolls = ["along", "across"] if isinstance(wheel.contact, Rolling) else []
-    return [f"{wheel.name}_{row}" for row in ("normal", *touch, *rolls)]
+    carries = [] if wheel.contact.compliant else ["normal"]
+    return [f"{wheel.name}_{row}" for row in (*carries, *touch, *rolls)]
 
 
 def _check_distinct(system: System, group: Iterable[tuple[str, str]]) -> None:
@@ -252,7 +255,19 @@ def _check_axis(axis: str, where: str) -> None:
 # -------------------------------------------------------------------- contacts and forces
 
 
+def _check_ground_friction(system: System) -> None:
+    """Contacts that stick, slip and open have coefficients of their own, which the ground does not change."""
+    dry = [wheel.name for wheel in system.wheels if wheel.friction is not None]
+    dry += [contact.name for contact in system.point_contacts if contact.friction is not None]
+    if dry and system.ground.friction != ALL:
+        raise ModelError(
+            f"contact {dry[0]!r} sticks and slips by its own coefficients, which the friction of the ground does not change; "
+            "leave out ground(friction=…), or give the wheel a tire or a contact law"
+        )
+
+
 def _check_contacts(system: System) -> None:
+    _check_ground_friction(system)
     bodies = [body.name for body in system.bodies]
     owners = [(f"point {p.name!r}", p.body) for p in system.points]
     for point in system.points:
@@ -263,6 +278,8 @@ def _check_contacts(system: System) -> None:
     for where, body in owners:
         if body not in bodies and not (body == GROUND and where.startswith("point")):
             raise ModelError(f"{where}: its body {body!r} is not a body of model {system.name!r}{did_you_mean(body, bodies)}")
+    if system.ground.profile:
+        _check_profile(system)
     for wheel in system.wheels:
         _check_axis(wheel.axis, f"wheel {wheel.name!r}: its axis")
     for edge in system.edges:
@@ -299,6 +316,30 @@ def _check_surface_contacts(system: System) -> None:
                     raise ModelError(f"{where}: its surface does not depend on its parameter {name!r}")
 
 
+def _check_profile(system: System) -> None:
+    """On a profile with edges contacts come and go."""
+    features_of(system.ground.profile, system.parameter_values())
+    for wheel in system.wheels:
+        if wheel.friction is None:
+            raise ModelError(
+                f"wheel {wheel.name!r}: on a ground profile with edges it must be able to leave a plane; give friction="
+            )
+        if wheel.contact != ROLLING:
+            raise ModelError(
+                f"wheel {wheel.name!r}: contact laws are not available on a ground profile with edges; leave out contact="
+            )
+    for contact in system.point_contacts:
+        if contact.on == GROUND and contact.on_radius is None and (contact.friction is None or contact.lands_where is not None):
+            raise ModelError(
+                f"contact {contact.name!r}: on a ground profile with edges it opens where a plane ends; give friction, and leave "
+                "out lands_where"
+            )
+    if system.edges:
+        raise ModelError(
+            f"knife edge {system.edges[0].name!r}: knife edges cannot pass the edges of a ground profile; leave it out"
+        )
+
+
 def _check_point_contacts(system: System) -> None:
     body_of = {GROUND: GROUND, **{b.name: b.name for b in system.bodies}, **{p.name: p.body for p in system.points}}
     for contact in system.point_contacts:
@@ -314,6 +355,8 @@ def _check_point_contacts(system: System) -> None:
                 f"{where}: {contact.point!r} and {contact.on!r} {which} and cannot move relative to each other; use a point of "
                 "another body"
             )
+        if contact.along is not None:
+            _check_axis(contact.along, f"{where}: its direction")
         if contact.on_radius == Number(0.0):
             raise ModelError(f"{where}: on_radius is 0; leave it out for a plane, or give the radius of a sphere")
 

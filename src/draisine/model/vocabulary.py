@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, did_you_mean, names
 from draisine.model.constraints import stretch_of
-from draisine.model.items import GROUND, Rotate, System, Translate, Vector
+from draisine.model.contact.dry_friction import SLIP
+from draisine.model.items import GROUND, PointContact, Rotate, System, Translate, Vector, Wheel
 
 TIME = "t"
 
@@ -101,6 +102,8 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     yield from _components("gravity", system.gravity) if size is None else [("gravity", size)]
     yield "slope of the ground", system.ground.slope
     yield "bank of the ground", system.ground.bank
+    for vertex in system.ground.profile:
+        yield from (("profile of the ground", part) for part in vertex)
     for body in system.bodies:
         where = f"body {body.name!r}"
         yield f"mass of {where}", body.mass
@@ -162,7 +165,8 @@ def check_expressions(system: System) -> None:
     ground = _Vocabulary(
         {**vocabulary.values, "x": _GROUND_POSITION, "y": _GROUND_POSITION}, vocabulary.frames, vocabulary.functions
     )
-    for what, expr in (("height", system.ground.height), *(("velocity", v) for v in system.ground.velocity)):
+    g = system.ground
+    for what, expr in (("height", g.height), *(("velocity", v) for v in g.velocity), ("friction", g.friction)):
         ground.check(expr, f"{what} of the ground", _GROUND)
     for joint in system.joints:
         own = {c.name: "a coordinate of this joint" for c in joint.coordinates}
@@ -179,6 +183,11 @@ def check_expressions(system: System) -> None:
         for name, residual in constraint.residuals:
             what = f"constraint {name!r}" if name == constraint.name else f"residual {name!r} of constraint {constraint.name!r}"
             vocabulary.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
+    sliding = _Vocabulary({**vocabulary.values, SLIP: "a parameter"}, vocabulary.frames, vocabulary.functions)
+    every: list[Wheel | PointContact] = [*system.wheels, *system.point_contacts]
+    for slips in every:
+        if slips.friction is not None and slips.friction.kinetic is not None and slips.friction.depends_on_slip:
+            sliding.check(slips.friction.kinetic, f"kinetic friction of contact {slips.name!r}", _PARAMETERS)
     for point in system.point_contacts:
         if point.lands_where is not None:
             vocabulary.check(point.lands_where, f"lands_where of contact {point.name!r}", _POSITION, measures=True)

@@ -23,50 +23,50 @@ class Dual:
 
     >>> x = Dual(2.0, np.array([1.0, 0.0]))
     >>> y = (x * x + 1.0) / x
-    >>> y.value, y.slope.tolist()
+    >>> y.value, y.derivative.tolist()
     (2.5, [0.75, 0.0])
     """
 
-    __slots__ = ("slope", "value")
+    __slots__ = ("derivative", "value")
     __array_ufunc__ = None  # NumPy numbers leave arithmetic to this class
 
-    def __init__(self, value: float, slope: Reals) -> None:
-        self.value, self.slope = value, slope
+    def __init__(self, value: float, derivative: Reals) -> None:
+        self.value, self.derivative = value, derivative
 
     # arithmetic -------------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Dual:
         if isinstance(other, Dual):
-            return Dual(self.value + other.value, self.slope + other.slope)
-        return Dual(self.value + other, self.slope)
+            return Dual(self.value + other.value, self.derivative + other.derivative)
+        return Dual(self.value + other, self.derivative)
 
     def __sub__(self, other: Any) -> Dual:
         if isinstance(other, Dual):
-            return Dual(self.value - other.value, self.slope - other.slope)
-        return Dual(self.value - other, self.slope)
+            return Dual(self.value - other.value, self.derivative - other.derivative)
+        return Dual(self.value - other, self.derivative)
 
     def __mul__(self, other: Any) -> Dual:
         if isinstance(other, Dual):
-            return Dual(self.value * other.value, self.slope * other.value + other.slope * self.value)
-        return Dual(self.value * other, self.slope * other)
+            return Dual(self.value * other.value, self.derivative * other.value + other.derivative * self.value)
+        return Dual(self.value * other, self.derivative * other)
 
     def __truediv__(self, other: Any) -> Dual:
         if isinstance(other, Dual):
             ratio = self.value / other.value
-            return Dual(ratio, (self.slope - ratio * other.slope) / other.value)
-        return Dual(self.value / other, self.slope / other)
+            return Dual(ratio, (self.derivative - ratio * other.derivative) / other.value)
+        return Dual(self.value / other, self.derivative / other)
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __rsub__(self, other: float) -> Dual:
-        return Dual(other - self.value, -self.slope)
+        return Dual(other - self.value, -self.derivative)
 
     def __rtruediv__(self, other: float) -> Dual:
         ratio = other / self.value
-        return Dual(ratio, -ratio / self.value * self.slope)
+        return Dual(ratio, -ratio / self.value * self.derivative)
 
     def __neg__(self) -> Dual:
-        return Dual(-self.value, -self.slope)
+        return Dual(-self.value, -self.derivative)
 
     def __abs__(self) -> Dual:
         return -self if self.value < 0.0 else self
@@ -104,7 +104,7 @@ class Dual:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Dual({self.value!r}, {self.slope.tolist()!r})"
+        return f"Dual({self.value!r}, {self.derivative.tolist()!r})"
 
 
 class DualMath:
@@ -118,7 +118,15 @@ class DualMath:
             return math.sqrt(x)
         root = math.sqrt(x.value)
         # |v| at v = 0: along the directions that do not change it, which are the only ones with a derivative
-        return Dual(root, 0.5 / root * x.slope if root > 0.0 else np.zeros_like(x.slope))
+        return Dual(root, 0.5 / root * x.derivative if root > 0.0 else np.zeros_like(x.derivative))
+
+    @staticmethod
+    def sin(x: Any) -> Any:
+        return Dual(math.sin(x.value), math.cos(x.value) * x.derivative) if isinstance(x, Dual) else math.sin(x)
+
+    @staticmethod
+    def cos(x: Any) -> Any:
+        return Dual(math.cos(x.value), -math.sin(x.value) * x.derivative) if isinstance(x, Dual) else math.cos(x)
 
     @staticmethod
     def isfinite(x: Any) -> bool:
@@ -134,17 +142,17 @@ def value_of(number: Any) -> Any:
     return number.value if isinstance(number, Dual) else number
 
 
-def dual_array(values: Reals, slopes: Reals) -> NDArray[Any]:
+def dual_array(values: Reals, derivatives: Reals) -> NDArray[Any]:
     """Dual numbers from values (n) and derivatives (n, directions)."""
     made = np.empty(len(values), dtype=object)
-    for i, (value, slope) in enumerate(zip(values.tolist(), slopes, strict=True)):
-        made[i] = Dual(value, slope)
+    for i, (value, derivative) in enumerate(zip(values.tolist(), derivatives, strict=True)):
+        made[i] = Dual(value, derivative)
     return made
 
 
-def slopes_of(numbers: Sequence[Any] | NDArray[Any], directions: int) -> Reals:
+def derivatives_of(numbers: Sequence[Any] | NDArray[Any], directions: int) -> Reals:
     """The derivatives of numbers, (n, directions); zero for plain ones."""
-    return np.array([x.slope if isinstance(x, Dual) else np.zeros(directions) for x in numbers]).reshape(-1, directions)
+    return np.array([x.derivative if isinstance(x, Dual) else np.zeros(directions) for x in numbers]).reshape(-1, directions)
 
 
 def plain_values(numbers: Sequence[Any] | NDArray[Any]) -> Reals:

@@ -37,6 +37,7 @@ from draisine.errors import ArgumentError, DataError, ModelError, UnitError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Entry
+from draisine.model.toml_files import parse_json, parse_toml, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt
@@ -45,8 +46,8 @@ from draisine.optimal.refinement import Refinement
 from draisine.optimal.solution import Solution
 from draisine.optimal.stated_numbers import checked_number, stated_number
 from draisine.program.equations import Equations
+from draisine.results.files import read_text
 from draisine.results.status import ProgressCallback
-from draisine.results.toml_files import parse_json, parse_toml, read_text, with_line
 
 FindModel = Callable[[str], Model | System | Equations]
 

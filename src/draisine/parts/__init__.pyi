@@ -10,7 +10,11 @@ from .forks import (
     telescopic_fork as telescopic_fork,
 )
 from .frames import flexure as flexure, frame as frame, trailer as trailer
-from .assembly import Assembly as Assembly, Part as Part, part as part
-from .rider.human import Human as Human
+from .record import Part as Part
+from .squat_lines import anti_squat as anti_squat
+from .assembly import Assembly as Assembly, part as part
+from .riders.human import Human as Human
+from .riders.rider import rider as rider
+from .riders.upper_body import upper_body as upper_body
 from .suspensions import shock as shock, strut as strut, swing_arm as swing_arm
 from .wheels import brake as brake, wheel as wheel

@@ -1,4 +1,4 @@
-"""Parts: named assemblies that a function adds to a model; the record, and what all of these functions share.
+"""Parts: named assemblies that a function adds to a model; what all of these functions share.
 
 A part is made by a function of this namespace from a model and a name, `swing_arm(model, "arm", "frame_pivot", mass=8)`:
 
@@ -19,12 +19,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
-from draisine.errors import ModelError, UnknownNameError
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name, Number, did_you_mean
 from draisine.parts.design_pose import ZERO, Pose, pose_of_point, turned
+from draisine.parts.record import Part
 
 if TYPE_CHECKING:
     from draisine.model.items import Body, Point
@@ -35,30 +36,6 @@ if TYPE_CHECKING:
     Position = Sequence[Amount]  # (x, z) or (x, y, z) in design coordinates
 
 Options = ParamSpec("Options")
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a model: the call that made it, and the names of what it offers."""
-
-    name: str
-    kind: str
-    options: tuple[tuple[str, Any], ...]  # as they were given, with names in the place of items
-    roles: tuple[tuple[str, str], ...]  # frames, bodies, coordinates, inputs and outputs that others use
-    items: tuple[tuple[str, str], ...]  # what it added: kind of item and name
-    within: str = ""  # the part that it belongs to
-
-    def __getitem__(self, role: str) -> str:
-        """The name of a frame, body, coordinate, input or output: `fork["axle"]`."""
-        known = dict(self.roles)
-        if role not in known:
-            hint = did_you_mean(role, known) or f"; it has {', '.join(known)}"
-            raise UnknownNameError(f"part {self.name!r} ({self.kind}) has no {role!r}{hint}")
-        return known[role]
-
-    def __str__(self) -> str:
-        offered = ", ".join(f"{role} = {name}" for role, name in self.roles)
-        return f"{self.name}: {self.kind.replace('_', ' ')} with {offered}"
 
 
 class Assembly:

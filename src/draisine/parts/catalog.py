@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from draisine import parts
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.parts.assembly import Part
+from draisine.parts.record import Part
 
 if TYPE_CHECKING:
     from draisine.model.items import System

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.parts.assembly import Assembly, part
 from draisine.parts.design_pose import ZERO, Pose, Vector, difference, local, times
+from draisine.parts.drawings import fork_legs, girder, swinging
 from draisine.parts.springs import HALF, Curve, bump_stops, spring_and_damper
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ def _steered(
     shapes: Sequence[Any],
 ) -> Pose:
     """The body that turns about the steering axis, z of the frame `on`, with its torque; its pose."""
-    m = own.model
-    pose = own.mount(on)
+    m, pose = own.model, own.mount(on)
     body = own.offer("body", own.name)
     m.body(
         body,
@@ -101,9 +101,10 @@ def telescopic_fork(
 
     Roles: body (upper part), lower, axle, steer, torque, travel.
     """
-    pose = _steered(own, on, mass, center_of_mass, inertia, steer, torque, shapes)
     m = own.model
-    at = local(pose, own.position("axle", axle, "front axle, in the design position"))
+    at = local(own.mount(on), own.position("axle", axle, "front axle, in the design position"))
+    legs = fork_legs(at)
+    pose = _steered(own, on, mass, center_of_mass, inertia, steer, torque, shapes or legs[0])
     lower = own.offer("lower", own.named("lower"))
     middle: Vector = (ZERO, ZERO, ZERO)
     if lower_center_of_mass is not None:
@@ -114,7 +115,7 @@ def telescopic_fork(
         mass=own.parameter("lower_mass", lower_mass, "kg", "mass of what slides, without the wheel"),
         center_of_mass=middle,
         inertia=Assembly(m, lower).inertia(lower_inertia, pose.pitch),
-        shapes=lower_shapes,
+        shapes=lower_shapes or legs[1],
     )
     slide = own.offer("travel", own.named("travel"))
     m.prismatic(slide, own.name, lower, axis="z", at=at, span=(-0.1, 0.1))
@@ -155,9 +156,9 @@ def leading_link_fork(
 
     Roles: body (steered part), link, axle, steer, torque, travel.
     """
-    pose = _steered(own, on, mass, center_of_mass, inertia, steer, torque, shapes)
     m = own.model
-    hinge = local(pose, own.position("pivot", pivot, "pivot of the link"))
+    hinge = local(own.mount(on), own.position("pivot", pivot, "pivot of the link"))
+    pose = _steered(own, on, mass, center_of_mass, inertia, steer, torque, shapes or girder(hinge))
     hub = local(pose, own.position("axle", axle, "front axle, in the design position"))
     reach = difference(hub, hinge)
     link = own.offer("link", own.named("link"))
@@ -170,7 +171,7 @@ def leading_link_fork(
         mass=own.parameter("link_mass", link_mass, "kg", "mass of the link, without the wheel"),
         center_of_mass=center,
         inertia=Assembly(m, link).inertia(link_inertia, pose.pitch),
-        shapes=link_shapes,
+        shapes=link_shapes or swinging(reach),
     )
     swing = own.offer("travel", own.named("travel"))
     m.revolute(swing, own.name, link, axis="-y" if leading else "y", at=hinge, span=(-0.3, 0.3))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from draisine.errors import ModelError
 from draisine.expr.expression import Name, tan
 from draisine.parts.assembly import Assembly, pairs, part
-from draisine.parts.design_pose import ZERO, difference, in_body, local, minus
+from draisine.parts.design_pose import ZERO, difference, in_body, local, minus, plus
+from draisine.parts.drawings import motorcycle_frame
 
 if TYPE_CHECKING:
     from draisine.model.quantities import Amount
@@ -47,27 +48,32 @@ def frame(
 
     Roles: body, head, and those of `points`.
     """
+    m = own.model
     body = own.offer("body", own.name)
-    own.model.body(
+    tilt = own.parameter("tilt", steer_axis_tilt, "rad", "steering axis from the vertical, 90° minus the head angle")
+    turned = [("y", -tilt)] if tilt != ZERO else []
+    at: dict[str, Any] = {}
+    base = ZERO if head is not None else own.parameter("wheelbase", wheelbase, "m", "distance of the contacts, as designed")
+    if head is not None:
+        at["head"] = own.position("head", head, "a point of the steering axis")
+    elif base != ZERO:
+        behind = own.parameter("trail", trail, "m", "front contact behind the intersection of steering axis and ground")
+        high = own.parameter("head_height", head_height, "m", "height of the frame 'head' on the steering axis")
+        ahead = plus(base, behind)
+        at["head"] = (ahead if tilt == ZERO else ahead - high * tan(tilt), ZERO, high)
+    for role, given in pairs(points, f"points of part {own.name!r}"):
+        at[role] = own.position(role, given)
+    if not shapes and {"head", "pivot"} <= at.keys():
+        shapes = motorcycle_frame(at["head"], at["pivot"])
+    m.body(
         body,
         mass=own.parameter("mass", mass, "kg", "mass of the frame with what is fixed to it"),
         center_of_mass=own.position("center", center_of_mass, "center of mass"),
         inertia=own.inertia(inertia),
         shapes=shapes,
     )
-    tilt = own.parameter("tilt", steer_axis_tilt, "rad", "steering axis from the vertical, 90° minus the head angle")
-    turned = [("y", -tilt)] if tilt != ZERO else []
-    if head is not None:
-        own.frame("head", body, own.position("head", head, "a point of the steering axis"), turned)
-    else:
-        base = own.parameter("wheelbase", wheelbase, "m", "distance of the contact points in the design position")
-        if base != ZERO:
-            behind = own.parameter("trail", trail, "m", "front contact behind the intersection of steering axis and ground")
-            high = own.parameter("head_height", head_height, "m", "height of the frame 'head' on the steering axis")
-            ahead = base if behind == ZERO else base + behind
-            own.frame("head", body, (ahead if tilt == ZERO else ahead - high * tan(tilt), 0, high), turned)
-    for role, given in pairs(points, f"points of part {own.name!r}"):
-        own.frame(role, body, own.position(role, given))
+    for role, place in at.items():
+        own.frame(role, body, place, turned if role == "head" else ())
     _move(own, body, motion)
     if outputs:
         _outputs(own, body, motion)

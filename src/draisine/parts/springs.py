@@ -38,8 +38,8 @@ def spring_and_damper(
         m.generalized_force(what, -curve(own, "spring_table", spring)(what), name=own.named("spring"))
     elif _given(stiffness) or _given(preload):
         elastic = own.parameter("stiffness", stiffness, f"{force}/{unit}", "of the spring")
-        held = own.parameter("preload", preload, force, "force of the spring in the design position", keep=True)
-        m.potential(own.named("spring"), held * what + (HALF * elastic * what**2 if elastic != ZERO else ZERO))
+        preloaded = own.parameter("preload", preload, force, "force of the spring in the design position", keep=True)
+        m.potential(own.named("spring"), preloaded * what + (HALF * elastic * what**2 if elastic != ZERO else ZERO))
     rate = Call("rate", (what,))
     if damper is not None:
         if _given(damping):

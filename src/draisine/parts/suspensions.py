@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from draisine.expr.expression import Call, Name
 from draisine.parts.assembly import Assembly, pairs, part
 from draisine.parts.design_pose import in_body, local, times
+from draisine.parts.drawings import post, swinging
 from draisine.parts.springs import HALF, Curve, bump_stops, spring_and_damper
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def swing_arm(
         mass=own.parameter("mass", mass, "kg", "mass of the swing arm, without the wheel"),
         center_of_mass=center,
         inertia=own.inertia(inertia, pose.pitch),
-        shapes=shapes,
+        shapes=shapes or swinging(hub),
     )
     angle = own.offer("angle", own.named("angle"))
     m.revolute(angle, pose.body, body, axis="y", span=(-0.3, 0.3), **pose.placed)
@@ -123,7 +124,7 @@ def strut(
         body,
         mass=own.parameter("mass", mass, "kg", "mass of what moves with the wheel, without it"),
         inertia=own.inertia(inertia),
-        shapes=shapes,
+        shapes=shapes or post(),
     )
     at = in_body(pose, own.position("axle", axle, "axle, in the design position"))
     slide = own.offer("travel", own.named("travel"))

@@ -12,7 +12,7 @@ from draisine.parts.design_pose import ZERO
 from draisine.parts.springs import Curve, curve
 
 if TYPE_CHECKING:
-    from draisine.model.contact import TangentialLaw
+    from draisine.model.contact.laws import TangentialLaw
     from draisine.model.quantities import Amount
     from draisine.parts.assembly import Mount
 

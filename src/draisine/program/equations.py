@@ -111,6 +111,16 @@ YIELDING = 10.0
 
 
 @dataclass(frozen=True)
+class ValidRange:
+    """An output that has to stay in a range for the data of the model to hold: a run outside of it has a warning."""
+
+    output: str
+    low: float
+    high: float
+    reason: str = ""  # "the range of the tire file"
+
+
+@dataclass(frozen=True)
 class Unilateral:
     """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones in sequence.
 
@@ -125,6 +135,7 @@ class Unilateral:
     stands: bool = False  # by default it is closed at a start
     unit: str = "m"  # of its gap
     sequential: bool = False  # impacts of several contacts come one after the other
+    bounded: bool = False  # it ends where it would not land
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -210,7 +221,10 @@ class Equations:
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
       axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
     - `unilateral` contacts: their modes follow the parameters in p (`mode_parameters`). `contact_margins` → `margins`, positive
-      inside the modes; `contact_terms` → what a change of modes needs.
+      inside the modes; `contact_terms` → what a change of modes needs; `contact_system` (or None) → factors of the mass matrix
+      and what else the dynamics of any mode follow from. `usual_dynamics`, `usual_margins` and `usual_project`
+      are the same, with reduced equations, while wheels roll and other contacts are open; behind these margins is the condition
+      of the independent velocities.
     """
 
     name: str
@@ -247,6 +261,11 @@ class Equations:
     mode_parameters: tuple[Quantity, ...] = ()  # `mode_entries` of each of them; a run sets them, not the user
     contact_margins: Program | LinearSolveProgram | None = None
     contact_terms: Program | None = None
+    contact_system: Program | None = None
+    usual_dynamics: Program | None = None
+    usual_margins: Program | None = None
+    usual_project: Program | None = None
+    valid_ranges: tuple[ValidRange, ...] = ()
 
     def __post_init__(self) -> None:
         named = (
@@ -334,9 +353,10 @@ class Equations:
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
 _RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral, "mode_parameters": Quantity}
+_RECORDS |= {"valid_ranges": ValidRange}
 _PROGRAMS = (
     *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
-    *("contact_margins", "contact_terms"),
+    *("contact_margins", "contact_terms", "contact_system", "usual_dynamics", "usual_margins", "usual_project"),
 )
 _NOT_STORED = frozenset({"with_independent"})  # a function
 

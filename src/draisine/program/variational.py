@@ -21,7 +21,7 @@ from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program, Slot
 
-REMAINING_COMPLIANCE = 1e-4  # of dependent rows of contacts, in derivatives; a tenth of it is their relative error
+REMAINING_COMPLIANCE = 1e-4  # of dependent rows of contacts, in derivatives
 MAX_DIRECTIONS = 16  # beyond it forward differentiation in each direction is not tried
 
 
@@ -160,9 +160,15 @@ def _differentiated(
     z = ca.SX.sym("z", what.size)
     matrix, side = what.linear(seeds.inner, z)
     sides = seeds.of(side - matrix @ z)
+    count, compliance = sides.shape[1], ca.jacobian(side, z) if what.factorized_once else ca.SX(0, 0)
+    rows = sorted(set(compliance.sparsity().row()))
+    sides = ca.horzcat(sides, *[compliance[:, row] for row in rows])
     solutions = ca.SX.sym("solutions", what.size, 1 + sides.shape[1])
+    # (K + E) z′ = s leaves an error of E z′, the first term of which is removed: z′ + (K + E)⁻¹ E z′
+    derived = solutions[:, 1 : 1 + count]
+    derived = derived + solutions[:, 1 + count :] @ derived[rows, :] if rows else derived
     results = what.after.function.call([*seeds.inner, z])
-    through = [ca.jacobian(ca.vec(r), z) @ solutions[:, 1:] for r in results]
+    through = [ca.jacobian(ca.vec(r), z) @ derived for r in results]
     derivatives = [seeds.of(r) + via for r, via in zip(results, through, strict=True)]
     made = _results(what, results, derivatives, outputs, whole)
     after = {key: ca.substitute(value, z, solutions[:, 0]) for key, value in made.items()}
@@ -179,7 +185,7 @@ def _differentiated(
 
 def _stiffer(what: LinearSolveProgram) -> LinearSolveProgram:
     """The same system with less of the compliance that its iteration removes (`augmented.contact_modes.compliant`): derivatives
-    are solved for once, without an iteration, and what is left of it would be their error."""
+    are solved for without an iteration."""
     if not what.factorized_once:
         return what
     arguments, z = dict(zip((slot.name for slot in what.inputs), what.symbols(), strict=True)), ca.SX.sym("z", what.size)

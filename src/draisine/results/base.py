@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import ArgumentError, require
+from draisine.errors import ArgumentError, DraisineError, require
 
 if TYPE_CHECKING:
     import pandas
@@ -74,8 +74,13 @@ class Result(Uncached):
         return self._table()
 
     def _repr_html_(self) -> str:
+        """For notebooks: the table, and below it the figure, if there is one and Matplotlib is installed."""
         text = repr(self)
-        return html_table(text[1:-1] if text[0] == "<" else self.summary().partition("\n")[0], self._overview())
+        table = html_table(text[1:-1] if text[0] == "<" else self.summary().partition("\n")[0], self._overview())
+        try:
+            return table + figure("notebook.inline_figure", self)
+        except DraisineError:  # nothing to draw
+            return table
 
 
 def html_table(caption: str, columns: Mapping[str, Any]) -> str:

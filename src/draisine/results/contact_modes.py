@@ -10,6 +10,7 @@ import numpy as np
 
 from draisine.errors import ArgumentError, DataError
 from draisine.results.base import Result, figure
+from draisine.results.contact_needs import NO_NEEDS, ContactNeeds
 from draisine.results.metadata import checked, list_at, number_at, shortened
 
 NAMES = ("open", "slip", "stick")
@@ -33,11 +34,13 @@ class ModeChange:
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactHistory(Result):
     """`run.modes`: the changes of modes in the order of time. `run.modes.at(t)` are the modes at a time, `run.modes.impacts` the
-    changes with an impact, `run.modes.lost` the energy lost in all of them."""
+    changes with an impact, `run.modes.lost` the energy lost in all of them. `run.modes.needs` says how much friction every
+    contact needs, how far it is from lifting, and which one decides."""
 
     contacts: tuple[str, ...]
     changes: tuple[ModeChange, ...]
     end: float
+    needs: ContactNeeds = NO_NEEDS
 
     def __len__(self) -> int:
         return len(self.changes)
@@ -88,7 +91,7 @@ class ContactHistory(Result):
             lines.append(f"  {change.time:.9g} s: {modes}{lost}")
         if len(self.changes) > MOST_LINES:
             lines.append(f"  and {len(self.changes) - MOST_LINES} more")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(["what they need:", self.needs.summary()] if len(self.needs) else [])])
 
     def __str__(self) -> str:
         return self.summary()
@@ -131,6 +134,7 @@ class ContactHistory(Result):
             "modes": [[NAMES.index(change.modes[name]) for name in self.contacts] for change in self.changes],
             "impulses": impulses,
             "lost": [change.lost for change in self.changes],
+            "needs": self.needs.described(),
         }
 
     @staticmethod
@@ -161,7 +165,8 @@ class ContactHistory(Result):
             )
             for time, row, impulse, loss in rows
         )
-        return ContactHistory(tuple(contacts), changes, number_at(data, "end"))
+        needs = ContactNeeds.from_data(list_at(data, "needs")) if "needs" in data else NO_NEEDS
+        return ContactHistory(tuple(contacts), changes, number_at(data, "end"), needs)
 
 
 NO_MODES = ContactHistory((), (), 0.0)  # of a run without contacts that open

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, DraisineError
 from draisine.results.checksum import seal
 from draisine.results.formats import csv, netcdf, parquet
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
 
 _FORMATS = {".nc": netcdf, ".parquet": parquet, ".csv": csv}
+MAX_BYTES = 10_000_000  # of a text file
 FILMS = (".html", ".htm", ".gif", ".mp4", ".png")  # written by `draisine.view`; cannot be loaded
 
 
@@ -91,3 +92,22 @@ def format_of(path: Path, more: str = "") -> ModuleType:
         known = ".nc (NetCDF), .parquet and .csv"
         raise ArgumentError(f"unknown trajectory format {path.name!r}: the suffix {suffix!r} is none of {known}{more}")
     return _FORMATS[suffix]
+
+
+def read_text(path: str | Path, error: type[DraisineError]) -> str:
+    """The text of a file; raises `error` with the reason if it cannot be read."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as problem:
+        raise error(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
+    except ValueError:  # a NUL character in the name
+        raise error(f"{str(path)!r}: not a valid file name") from None
+    if len(data) > MAX_BYTES:
+        raise error(f"{path}: larger than {MAX_BYTES // 1_000_000} MB; is it the right file?")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data[: problem.start].count(b"\n") + 1
+        raise error(f"{path}, line {line}: not UTF-8 text; save the file in that encoding") from None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_WIDTH = 100
+_WIDTH = 80
 _MOST_VALUES = 12
 _NO_BREAK = "\N{NO-BREAK SPACE}"  # between a number and its unit while lines are wrapped
 # the outputs shown, if the model has them

@@ -104,18 +104,22 @@ class DriftTable(Result):
 
     def __str__(self) -> str:
         done = [row for row in self.rows if not row.refused]
-        width = max((len(row.name) for row in self.rows), default=0)
+        width = max((len(row.name) for row in done), default=0)
         names = [name for name, _ in done[0].invariants] if done else []
-        heads = ["position", "velocity", "acceleration", "energy", *names]
+        heads = ["position", "velocity", "accel.", "energy", *names]
         wide = [max(9, len(head) + 1) for head in heads]
         line = f"{'':<{width}}" + "".join(f"{h:>{w}}" for h, w in zip(heads, wide, strict=True))
-        lines = [self.title, "", f"{line} {'steps':>8} {'evaluations':>12} {'time':>10}"]
-        for row in done:
+        costs = [("steps", "calls", "ms"), *((f"{r.steps}", f"{r.evaluations}", f"{r.seconds * 1e3:.1f}") for r in done)]
+        room = [max(6, 1 + max(map(len, column))) for column in zip(*costs, strict=True)]
+        ends = ["".join(f"{cell:>{w}}" for cell, w in zip(cost, room, strict=True)) for cost in costs]
+        lines = [self.title, "", f"{line}{ends[0]}"]
+        for row, cost in zip(done, ends[1:], strict=True):
             values = [row.position, row.velocity, row.acceleration, row.energy, *(value for _, value in row.invariants)]
             cells = "".join(f"{_cell(value):>{w}}" for value, w in zip(values, wide, strict=True))
-            cost = f"{row.steps:>8} {row.evaluations:>12} {row.seconds * 1e3:>7.2f} ms"
-            lines.append(f"{row.name:<{width}}{cells} {cost}{'  ' + row.remark if row.remark else ''}")
-        lines += ["", "largest over all steps: residuals of constraints in their units, energy relative to its scale"]
+            lines.append(f"{row.name:<{width}}{cells}{cost}")
+        lines += [f"{row.name}: {row.remark}" for row in done if row.remark]
+        lines += ["", "position, velocity, accel.: largest residuals of constraints, in their units;"]
+        lines += ["energy relative to its scale; calls: evaluations of the equations; ms: time"]
         refused = [row for row in self.rows if row.refused]
         if refused:
             lines += ["", "does not apply", *(f"  {row.name}: {row.refused}" for row in refused)]

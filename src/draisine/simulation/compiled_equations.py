@@ -24,7 +24,7 @@ from draisine.program.linear_solve import LinearSolveProgram, SolvedResidual, im
 from draisine.program.program import DaeResidual, Program
 from draisine.simulation.event_polynomials import can_jump, polynomial_degrees
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.stepper.contact_memory import UnilateralKernels
+from draisine.simulation.stepper.contact_memory import UnilateralKernels, UsualKernels
 from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ class CompiledEquations:
     time_marks: TimeMarks | None = None  # of tables of time
     contact_margins: Kernel | None = None  # of unilateral contacts
     contact_terms: Kernel | None = None
+    contact_system: Kernel | None = None
+    usual: UsualKernels | None = None  # of the usual modes of contacts
 
     @cached_property
     def form(self) -> CompiledForm:
@@ -197,7 +199,8 @@ class CompiledEquations:
             return None
         sizes = len(e.velocities), len(e.multipliers), len(e.coordinates)
         addresses = self.contact_margins.address, self.contact_terms.address
-        return UnilateralKernels(e.unilateral, *addresses, *sizes, e.limits.length)
+        system = 0 if self.contact_system is None else self.contact_system.address
+        return UnilateralKernels(e.unilateral, *addresses, *sizes, e.limits.length, system, self.usual)
 
     def _mixed(self, contact: MonitoredMargins | None) -> tuple[int, int, int, int]:
         """Addresses of kernels for motions that slide: derivative, rates of switching functions, events, contact margins."""
@@ -340,10 +343,24 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
     programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms)
     project, monitor, events, margins, terms = (None if p is None else compile(p, quick=quick) for p in programs)
-    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks, margins, terms)
+    own = len(e.coordinates) + len(e.velocities) + 1  # the states of contacts: with further ones, such as derivatives, …
+    plain = switching is None and not isinstance(e.dynamics, DaeResidual) and e.dynamics.outputs[0].size == own  # … none of these
+    system = compile(e.contact_system, quick=quick) if plain and e.contact_system is not None else None
+    usual = _usual(e, quick) if plain else None
+    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks, margins, terms, system, usual)
     if explicit is None:
         _ = made.form
     return made
+
+
+def _usual(e: Equations, quick: bool) -> UsualKernels | None:
+    """Kernels of the usual modes of contacts, if there are such equations."""
+    if e.usual_dynamics is None or e.usual_margins is None:
+        return None
+    margins, project = (None if p is None else compile(p, quick=quick) for p in (e.usual_margins, e.usual_project))
+    dynamics = compile_hoisted(e.usual_dynamics, quick=quick)
+    assert margins is not None
+    return UsualKernels(dynamics, margins, project, e.limits.condition)
 
 
 def _switching(e: Equations, quick: bool) -> tuple[CompiledSwitching | None, TimeMarks | None]:

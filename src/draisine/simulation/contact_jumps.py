@@ -28,24 +28,44 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.restricted.arithmetic import in_arithmetic
 from draisine.codegen.restricted.types import KERNEL
-from draisine.numerics.dual_numbers import DualMath, dual_array, plain_values, slopes_of
+from draisine.numerics.dual_numbers import DualMath, derivatives_of, dual_array, plain_values
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.program.variational import Direction, vary
 from draisine.simulation.result import time_text
+from draisine.simulation.stepper import (
+    contact_complementarity,
+    contact_directions,
+    contact_impact,
+    contact_laws,
+    contact_modes,
+    contact_slip,
+    dense_matrices,
+    explicit_rk,
+)
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, ContactModes
-from draisine.simulation.stepper.layout import FRESH, Stepper
+from draisine.simulation.stepper.layout import FRESH, MARGIN_GRID, Stepper
 from draisine.simulation.stepper.memory import Memory
+from draisine.simulation.stepper.saltation import LEAP, LEAST_LEAP
 
 Reals = NDArray[np.float64]
 
 RECORDED = {"rows": "row", "coefficients": "coefficient"}  # terms whose names in the record of the loop differ
-_STEPPER = "draisine.simulation.stepper"
-_IMPACT_MODULES = ("contact_modes", "contact_impact", "contact_complementarity", "contact_directions", "contact_laws")
-_MODULES = (*_IMPACT_MODULES, "contact_slip", "dense_matrices", "explicit_rk")
+_MODULES = (
+    contact_modes,
+    contact_impact,
+    contact_complementarity,
+    contact_directions,
+    contact_laws,
+    contact_slip,
+    dense_matrices,
+    explicit_rk,
+)  # those of an impact
 _TIME = Direction("t", "t", 0)
+NEWTON_STEPS = 2  # whose derivatives by differences have errors of 1e-7
 OFF_SURFACE = 1e-7  # relative derivative of a gap that is not zero although the contact has closed
-GRAZING = 1e-9  # rate of a margin, relative to the motion, that is none
+SAME_TIME = 1e-12  # of the time, relatively: a change of modes at that of a switch
+GRAZING = 1e-7  # rate of a margin relative to its mean rate in the step before
 
 
 class ContactJumps:
@@ -99,7 +119,8 @@ class ContactJumps:
     def _shift(self, s: Stepper, t: float, x: Reals, S: Reals, rate: Reals, p: Reals) -> Reals:
         """τ′, the derivative of the time of the change."""
         c, row = s.modes, s.modes.ended_margin
-        if row < 0 and s.phase != FRESH and s.shift_known and s.shift_time == s.t:
+        switched = s.phase != FRESH and s.shift_known != 0 and abs(s.t - s.shift_time) <= SAME_TIME * max(1.0, abs(s.t))
+        if row < 0 and switched:
             return np.array(s.shift[: self._directions])  # a force has jumped, whose switch moves the time
         closed = self._closed(c)
         if row < 0 and c.total.any() and len(closed):
@@ -107,9 +128,14 @@ class ContactJumps:
         if row < 0:
             return np.zeros(self._directions)
         margins = self._programs["margins"](t, x, np.column_stack([S, rate]), self._memory.inputs, p)["margins"]
-        change = margins[1][row - c.first_margin]
+        value, change = float(margins[0][row - c.first_margin]), margins[1][row - c.first_margin]
         speed = float(change[-1])
-        if not abs(speed) > GRAZING * float(np.abs(margins[1][:, -1]).max(initial=0.0)):
+        largest = max(abs(s.margin[0, row]), abs(s.margin[MARGIN_GRID, row]))
+        if value < -max(LEAP * largest, LEAST_LEAP):  # the margin has ended by a jump of a force
+            if not switched:
+                self._note(s, f"a force jumps at a limit of {self._names[(row - c.first_margin) // 2]}, which no switch explains")
+            return np.array(s.shift[: self._directions]) if switched else np.zeros(self._directions)
+        if not abs(speed) > (GRAZING * largest / s.step_length if s.step_length > 0.0 else 0.0):
             contact = (row - c.first_margin) // 2
             self._note(s, f"{self._names[contact]} only touches its limit, where derivatives may not exist")
             return np.zeros(self._directions)
@@ -127,8 +153,8 @@ class ContactJumps:
         c, run = s.modes, _functions()
         dual = _copy(c)
         found = self._programs["terms"](t, x, np.column_stack([S, np.zeros(len(x))]), self._memory.inputs, p)
-        for name, (values, slopes) in found.items():
-            setattr(dual, name, dual_array(values, slopes[:, :-1] + np.outer(slopes[:, -1], shift)))
+        for name, (values, derivatives) in found.items():
+            setattr(dual, name, dual_array(values, derivatives[:, :-1] + np.outer(derivatives[:, -1], shift)))
         dual.mode, dual.lost, dual.late = c.mode_before.copy(), 0.0, 0.0
         dual.total[:] = 0.0
         run["respond"](dual)
@@ -139,16 +165,18 @@ class ContactJumps:
         impulses = plain_values(dual.total)
         if not np.allclose(impulses, c.total, rtol=1e-6, atol=1e-9 * float(np.abs(c.total).max())):
             self._note(s, "an impact is at a limit of its law, and derivatives are those of one side")
-        return slopes_of(stepper.x, self._directions)
+        return derivatives_of(stepper.x, self._directions)
 
     def _check_others(self, s: Stepper, dual: Any) -> None:
         """Note where contacts close at the same time, but not at the same time for other values."""
-        gaps = slopes_of(dual.gap, self._directions)
-        size = float(np.abs(slopes_of(dual.speed, self._directions)).max(initial=0.0))
+        gaps = derivatives_of(dual.gap, self._directions)
+        size = float(np.abs(derivatives_of(dual.speed, self._directions)).max(initial=0.0))
         for i in np.flatnonzero(dual.active):
             was_open = dual.mode[MODE_ENTRIES * i] == 0.0
             if was_open and dual.normal[i] >= 0 and np.abs(gaps[i]).max(initial=0.0) > OFF_SURFACE * max(size, 1e-12):
-                self._note(s, f"{self._names[i]} closes together with another contact, or at the start: derivatives are of one side")
+                self._note(
+                    s, f"{self._names[i]} closes together with another contact, or at the start: derivatives are of one side"
+                )
 
     def _without_excluded_velocities(self, s: Stepper, t: float, S: Reals, p: Reals, begins: bool) -> Reals:
         """S without what the new modes exclude at velocity level, removed by impulses; noted where a start `begins` with it."""
@@ -217,7 +245,59 @@ def _programs(equations: Equations, directions: tuple[Direction, ...]) -> dict[s
 @cache
 def _functions() -> dict[str, Any]:
     """Functions of the impact with dual numbers."""
-    return in_arithmetic([f"{_STEPPER}.{name}" for name in _MODULES], DualMath)[f"{_STEPPER}.contact_modes"]
+    refined = {"refine_directions": _refined_directions, "curved_part": _refined_part, "iterate_forces": _plain_iteration}
+    return in_arithmetic(_MODULES, DualMath, refined)[contact_modes.__name__]
+
+
+def _plain_iteration(original: Any, names: dict[str, Any]) -> Any:
+    """Iterated forces only show which modes are right, and need no derivatives."""
+    del original, names
+
+    def iterate(c: Any, count: int) -> bool:
+        plain: Any = SimpleNamespace(**vars(c))
+        for name in ("reaction", "result", "target", "delassus", "coefficient", "direction", "path_force"):
+            numbers = getattr(c, name)
+            setattr(plain, name, plain_values(numbers.reshape(-1)).reshape(numbers.shape))
+        converged = contact_complementarity.iterate_forces(plain, count)
+        for name in ("reaction", "result", "path_force"):
+            getattr(c, name)[:] = getattr(plain, name)
+        return converged
+
+    return iterate
+
+
+def _refined_directions(original: Any, names: dict[str, Any]) -> Any:
+    """Directions found by bisection have no derivatives; Newton steps from there give these."""
+
+    def refine_directions(c: Any) -> bool:
+        if not original(c):
+            return False
+        turned = [i for i in range(c.contacts) if names["begins"](c, i) and c.ways[i] == 2]
+        for _ in range(NEWTON_STEPS if turned else 0):
+            if names["newton_angles"](c):
+                for i in turned:
+                    names["rotate"](c, i, c.angle[i])
+            names["solve_choice"](c)
+        return True
+
+    return refine_directions
+
+
+def _refined_part(original: Any, names: dict[str, Any]) -> Any:
+    """The same for the end of a phase of an impact while the direction of its slip changes."""
+
+    def curved_part(c: Any, i: int, kind: int, goal: Any) -> Any:
+        part, y = original(c, i, kind, goal), c.path
+        rest = names["left"](y, kind, goal)
+        if rest <= 0.0:
+            rate = c.path_rate[0]
+            names["path_rates"](c, i, y, rate)
+            more = rest / rate[(0, 4, 3)[kind]]
+            for j in range(7):
+                y[j] = y[j] + rate[j] * more
+        return part
+
+    return curved_part
 
 
 def _copy(c: ContactModes) -> Any:
@@ -229,5 +309,3 @@ def _copy(c: ContactModes) -> Any:
             value = value.astype(object) if value.dtype == np.float64 and not name.startswith("change_") else value.copy()
         setattr(made, name, value)
     return made
-
-

@@ -259,7 +259,7 @@ def describe(s: FinalState, reason: int | None) -> Status:
     if reason is None or isinstance(s.failure, KeyboardInterrupt):
         return Status(Ending.INTERRUPTED, f"stopped by the user at {s.at_time} of {s.span[1]:g} s; results up to then are kept")
     if reason in (layout.NOT_FINITE, layout.STEP_TOO_SMALL, layout.UNSOLVED) and (names := _unbounded_contacts(s)):
-        return _locked(s, f"normal forces grow without bound, friction locks {', '.join(names)} (Painlevé's paradox)")
+        return _locked(s, f"normal forces grow without bound, friction locks {', '.join(names)}", names)
     descriptions = {
         layout.REACHED: _finished,
         layout.PAUSED: _finished,
@@ -282,17 +282,21 @@ def describe(s: FinalState, reason: int | None) -> Status:
 def _contact_unsolved(s: FinalState) -> Status:
     """No mode of the contacts satisfies the laws of friction and impact, or several do."""
     modes, names = s.memory.stepper.modes, [c.name for c in s.equations.unilateral]
-    closed = ", ".join(name for name, active in zip(names, modes.active, strict=True) if active)
+    touching = [name for name, active in zip(names, modes.active, strict=True) if active]
+    closed = ", ".join(touching)
     if modes.outcome == INDETERMINATE:
+        rubs = _rubs(s, touching)
+        which = "with this friction have several motions (Painlevé's paradox)" if rubs else "have several motions"
         return Status(
             Ending.CONTACT_INDETERMINATE,
-            f"at {s.at_time} rigid bodies with this friction have several motions (Painlevé's paradox): {closed} may stay in "
-            "contact or not; give less friction, or compliance",
+            f"at {s.at_time} rigid bodies {which}: {closed} may stay in contact or not; give "
+            f"{'less friction, or compliance' if rubs else 'compliance'}",
         )
     if modes.outcome == SINGULAR_MASS:
         return Status(Ending.SINGULAR, f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}")
     if modes.outcome == INCONSISTENT:
-        return _locked(s, f"no motion of rigid bodies satisfies the law of friction of {closed} (Painlevé's paradox)")
+        law = f"law of friction of {closed}" if _rubs(s, touching) else f"contacts {closed} and the other constraints together"
+        return _locked(s, f"no motion of rigid bodies satisfies the {law}", touching)
     why = {
         ENDLESS: f"the modes of contacts change without end: {closed}",
         UNDECIDED: f"the directions in which contacts begin to slip were not found: {closed}",
@@ -300,8 +304,19 @@ def _contact_unsolved(s: FinalState) -> Status:
     return Status(Ending.CONTACT_UNDECIDED, f"at {s.at_time} {why}; give another tolerance, or other friction")
 
 
-def _locked(s: FinalState, why: str) -> Status:
-    return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}; give less friction, or compliance")
+def _locked(s: FinalState, why: str, contacts: list[str]) -> Status:
+    if _rubs(s, contacts):
+        return Status(
+            Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why} (Painlevé's paradox); give less friction, or compliance"
+        )
+    return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}; look for contacts that jam each other, or give compliance")
+
+
+def _rubs(s: FinalState, contacts: list[str]) -> bool:
+    """Whether one of these contacts has friction."""
+    coefficients = s.memory.stepper.modes.coefficient.reshape(-1, 3)[:, :2]
+    known = {c.name: c.count > 0 and pair.any() for c, pair in zip(s.equations.unilateral, coefficients, strict=True)}
+    return any(known[name] for name in contacts)
 
 
 def _unbounded_contacts(s: FinalState) -> list[str]:

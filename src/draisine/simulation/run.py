@@ -387,8 +387,8 @@ class _Driver:
             elif reason == layout.UNDETERMINED and stepper.accepted == 0:
                 raise undetermined(self._situation())
             elif reason != layout.PAUSED:
-                if reason == layout.ABORTED and self._jumps is not None:
-                    self._failure = self._jumps.failure
+                if self._jumps is not None and self._jumps.failure is not None:
+                    raise self._jumps.failure
                 return reason
             elif self._only_samples and stepper.sample_count >= stepper.samples:
                 return layout.PAUSED
@@ -495,6 +495,8 @@ class _Driver:
         """Stability limits the explicit steps: switch to the implicit method if allowed, else note it for a warning."""
         stepper = self._memory.stepper
         stepper.check_stiffness = 0
+        if self._jumps is not None:  # slips that begin, with derivatives
+            return
         if self._chosen.if_stiff is None:
             self._notes.stiff_since = float(stepper.t)
             return

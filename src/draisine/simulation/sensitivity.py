@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, StartError
 from draisine.program.arguments import refuse_dependent, unknown_name
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
@@ -31,6 +31,7 @@ from draisine.results.sensitivity import Sensitivity, concatenated
 from draisine.results.status import ProgressCallback
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.contact_jumps import ContactJumps
+from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.sensitivities import start_jacobian
@@ -42,6 +43,7 @@ from draisine.simulation.trajectory_from_run import blocks_of
 
 Reals = NDArray[np.float64]
 
+NEARBY = 1e-6  # relative change of a start target
 START = "start."  # prefix of the name of a start target
 WORTH_COMPILING = 20_000_000  # interpreted operations after which derivatives of reports are compiled
 
@@ -256,7 +258,7 @@ def integrate_varied(
             start=start,
             parameters=parameters,
             inputs=inputs,
-            method=toleranced(method, count[0], scales),
+            method=toleranced(explicit_method(equations, method), count[0], scales),
             samples=samples,
             control=control,
             progress=progress,
@@ -272,6 +274,21 @@ def integrate_varied(
         if atol is not None and (better := run(Auto(atol=atol))).run.status.kind == found.run.status.kind:
             return better
     return found
+
+
+def explicit_method(equations: Equations, method: Method | None) -> Method | None:
+    """The method of a run with contacts that change their modes: derivatives of forces at the rows of contacts are solved for
+    once, which implicit methods would have to differentiate again."""
+    if not equations.unilateral:
+        return method
+    if method is None or isinstance(method, Auto):
+        return (method or Auto()).explicit
+    if getattr(method, "implicit", False):
+        raise ArgumentError(
+            f"sensitivity: across modes of the contacts {', '.join(c.name for c in equations.unilateral)} of {equations.name} "
+            f"explicit methods compute derivatives, and {type(method).__name__} is implicit; leave out method=, or give DOP853(…)"
+        )
+    return method
 
 
 def toleranced(method: Method | None, states: int, sizes: Reals) -> Method:
@@ -341,6 +358,52 @@ def _reported(segment: Segment, s: Reals, p: Reals, directions: tuple[Direction,
     return Sensitivity(
         segment.times, channels, tuple(d.name for d in directions), tuple(units), data.reshape(n, len(channels), -1)
     )
+
+
+def varied_start(
+    problem: StartProblem,
+    targets: Mapping[str, float | InitialGuess],
+    begin: Start,
+    equations: Equations,
+    directions: Sequence[Direction],
+    given: tuple[Mapping[str, float], Mapping[str, float]],
+) -> tuple[Reals, tuple[str, ...]]:
+    """∂x/∂θ of a consistent start with `given` parameters and inputs, and notes."""
+    notes = _start_mode_notes(problem, targets, begin, directions, *given) if equations.unilateral else ()
+    return initial_jacobian(problem, targets, begin, equations, directions), notes
+
+
+def _start_mode_notes(
+    problem: StartProblem,
+    targets: Mapping[str, float | InitialGuess],
+    begin: Start,
+    directions: Sequence[Direction],
+    parameters: Mapping[str, float],
+    inputs: Mapping[str, float],
+) -> tuple[str, ...]:
+    """Notes on varied start targets beside which contacts begin in other modes: derivatives are those of the present modes."""
+    e = problem.equations
+    modes, found = _closed_and_sticking(e, begin), []
+    for direction in directions:
+        if direction.slot != "x":
+            continue
+        value = _target(targets, direction.name)
+        for beside in (value - NEARBY * max(1.0, abs(value)), value + NEARBY * max(1.0, abs(value))):
+            try:
+                near = consistent_start(problem, {**targets, direction.name: beside}, parameters=parameters, inputs=inputs)
+            except StartError:
+                near = None
+            if near is None or not np.array_equal(_closed_and_sticking(e, near), modes):
+                found.append(
+                    f"sensitivity: with another start value of {direction.name!r}, contacts of {e.name} begin in other modes or "
+                    "penetrate; derivatives are those with the modes of this start"
+                )
+                break
+    return tuple(found)
+
+
+def _closed_and_sticking(e: Equations, start: Start) -> Reals:
+    return start.given[2][len(e.parameters) :].reshape(len(e.unilateral), -1)[:, :2]
 
 
 def initial_jacobian(

@@ -229,12 +229,12 @@ def compute(
     directions: tuple[Direction, ...] = ()
     if sensitivity:
         # imports CasADi
-        from draisine.simulation.sensitivity import directions_of, initial_jacobian, integrate_varied, sizes_of
+        from draisine.simulation.sensitivity import directions_of, integrate_varied, sizes_of, varied_start
 
         directions = directions_of(equations, sensitivity, targets, tuple(laws))
         if stabilized is not None:
             refuse_sensitivity(drift, stabilized)
-        jacobian = initial_jacobian(starts, targets, begin, fitting, directions)
+        jacobian, beside = varied_start(starts, targets, begin, fitting, directions, (values, constants))
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
@@ -261,13 +261,11 @@ def compute(
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     timed = any("t" in names(law) for law in laws.values())
-    notes = start_notes(start, named, begin, u, p, laws)
+    notes = (*start_notes(start, named, begin, u, p, laws), *(beside if directions else ()))
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
 
 
-def _refuse_across_modes(
-    model: Model | System | Equations, until: float, control: Any, drift: Drift | None
-) -> None:
+def _refuse_across_modes(model: Model | System | Equations, until: float, control: Any, drift: Drift | None) -> None:
     """Refuse what a run with contacts that slip and open does not have."""
     contacts = ", ".join(contact.name for contact in model.unilateral)
     if not contacts:

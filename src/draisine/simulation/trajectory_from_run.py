@@ -18,6 +18,7 @@ from draisine.results.assembly import Block, Piece, assemble, block, energy_bloc
 from draisine.results.channel import Group
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import TOTAL, WORK, Occurrence, Statistics, Trajectory
+from draisine.simulation.contact_needs import contact_needs
 from draisine.simulation.contact_warnings import contact_warnings_of
 from draisine.simulation.report_values import report_values
 from draisine.simulation.result import Clock, Run, Segment, time_text
@@ -89,6 +90,7 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
         warnings=[
             *contact_warnings_of(run, reported, p, timed),
             *_nonfinite_channels(pieces),
+            *_outside_ranges(pieces, equations),
             *_nonfinite_events(run.segments, p),
         ],
         statistics=Statistics(run.evaluations, run.accepted, run.rejected),
@@ -101,7 +103,8 @@ def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, s
     gained = _gained_in_impacts(run, trajectory.energy_scale or 0.0)
     status = status if gained is None else status.with_warning(gained)
     switches = tuple(Occurrence(str(switch), switch.time) for switch in run.switches)
-    return replace(trajectory, modes=run.modes, switches=switches, status=status)
+    modes = replace(run.modes, needs=contact_needs(run, trajectory, equations)) if run.modes.contacts else run.modes
+    return replace(trajectory, modes=modes, switches=switches, status=status)
 
 
 _GAIN = 1e-9  # of the energy in play
@@ -170,6 +173,24 @@ def _nonfinite_channels(pieces: Sequence[Piece]) -> list[str]:
         return []
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return [f"not finite: {', '.join(found[:MOST_NAMED])}{more}; look for a division by zero or the root of a negative number"]
+
+
+def _outside_ranges(pieces: Sequence[Piece], equations: Equations) -> list[str]:
+    """Warnings about outputs that leave the range for which the data of the model hold."""
+    if not equations.valid_ranges:
+        return []
+    columns = {name: (times, values) for name, times, values in _columns(pieces, (Group.OUTPUTS,))}
+    found = []
+    for valid in equations.valid_ranges:
+        times, values = columns.get(valid.output, (np.zeros(0), np.zeros(0)))
+        outside = (values < valid.low) | (values > valid.high)
+        if outside.any():
+            worst = values[np.argmax(np.maximum(valid.low - values, values - valid.high))]
+            found.append(
+                f"{valid.output} leaves {valid.reason}, {valid.low:.4g} to {valid.high:.4g}, first at "
+                f"{time_text(float(times[np.argmax(outside)]))}; it reaches {worst:.4g}"
+            )
+    return found
 
 
 def _nonfinite_events(segments: Sequence[Segment], p: np.ndarray) -> list[str]:

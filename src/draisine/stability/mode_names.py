@@ -30,6 +30,7 @@ Complex = NDArray[np.complex128]
 
 LEANS = 0.1  # share of lean from which an oscillation is a weave
 WEAVES = 0.05  # share of steer in it
+LITTLE = 0.03  # share of steer, and twice that of lean, in an oscillation mostly of yaw that is a weave too: fast, or in a turn
 STEERS = 0.1  # share of steer from which an oscillation with less lean is a wobble
 FASTER = 2.0  # than the slowest weave: an oscillation that is none
 OTHER = 0.6  # share of one other coordinate above which an oscillation is its own
@@ -41,7 +42,7 @@ IN_PLANE = 0.1  # share of them below which a mode is in its plane
 
 PITCH = ("pitch", "_wy")
 BOUNCE = ("bounce", "heave", "_vz", "_z")
-SUSPENSION = ("suspension", "travel", "swing", "strut", "fork", "hop", "damper", "shock")
+SUSPENSION = ("suspension", "travel", "swing", "arm_angle", "strut", "fork", "hop", "damper", "shock")
 
 ZERO, PAIR = "a mode crosses zero", "an oscillation crosses the axis"
 
@@ -71,7 +72,8 @@ class Roles:
         across = lean + steer + yaw
         if not oscillates and across >= WHOLE and lean + steer > 0.0 and manner != "neutral":
             return "castering" if steer > lean else "capsize"
-        if weaves and oscillates and lean >= LEANS and steer >= WEAVES and across >= WHOLE:
+        sideways = (lean >= LEANS and steer >= WEAVES) or (lean >= 2 * LITTLE and steer >= LITTLE and yaw > 2 * steer)
+        if weaves and oscillates and sideways and across >= WHOLE:
             return "weave"
         if oscillates and steer >= STEERS and lean < LEANS and rest.get(most, 0.0) < OTHER:
             return "wobble"
@@ -98,7 +100,7 @@ class ModeNames:
         lean = lean or next((n for n in self.states if n.endswith("_lean") and n.removesuffix("_lean") in self.stems), None)
         if lean is None or "steer" not in self.states:
             return None
-        of = self._rates(matrices)
+        of = self._rates(matrices) | {n: lean for n in self.states if n.endswith("_wx") and n.removesuffix("_wx") in self.stems}
         groups: dict[str, list[int]] = {}
         for i, name in enumerate(self.states):
             groups.setdefault(of.get(name, name), []).append(i)

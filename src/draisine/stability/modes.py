@@ -31,6 +31,8 @@ from draisine.stability.mode_names import ModeNames, eigenvectors
 from draisine.stability.spectrum import Spectrum, nearest_first
 from draisine.stability.steady_family import Family, sweep_values
 
+_WIDE = 80  # characters of a line of a table
+
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
@@ -139,11 +141,32 @@ class Modes(Result):
 
     def __str__(self) -> str:
         shown = np.unique(np.linspace(0, len(self.values) - 1, min(len(self.values), 21)).round().astype(int))
-        lines = [f"{self.over:>10}  " + "  ".join(f"{name:>18}" for name in self.names)]
-        for i in shown:
-            cells = [f"{z.real:>9.4f} {z.imag:>+8.4f}i" if z.imag else f"{z.real:>9.4f}          " for z in self.eigenvalues[i]]
-            lines.append(f"{self.values[i]:>10.4g}  " + "  ".join(f"{cell:>18}" for cell in cells))
-        return "\n".join(lines)
+        first = [self.over, *(f"{self.values[i]:.4g}" for i in shown)]
+        columns = [[name, *(_cell(z) for z in self.eigenvalues[shown, j])] for j, name in enumerate(self.names)]
+        return "\n\n".join(_block(first, columns[i:k]) for i, k in pairwise(_breaks(first, columns)))
+
+
+def _cell(z: complex) -> str:
+    return f"{z.real:>8.4f} {z.imag:>+7.3f}i" if z.imag else f"{z.real:>8.4f}         "
+
+
+def _block(first: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+    """Columns beside each other, aligned at the right."""
+    widths = [max(map(len, column)) for column in (first, *columns)]
+    rows = zip(first, *columns, strict=True)
+    return "\n".join(" ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def _breaks(first: Sequence[str], columns: Sequence[Sequence[str]]) -> list[int]:
+    """Where columns are broken into blocks that fit a terminal."""
+    found, wide = [0], max(map(len, first))
+    for k, column in enumerate(columns):
+        more = 1 + max(map(len, column))
+        if wide + more > _WIDE and k > found[-1]:
+            found.append(k)
+            wide = max(map(len, first))
+        wide += more
+    return [*found, len(columns)]
 
 
 @checked

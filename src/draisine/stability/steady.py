@@ -1,8 +1,9 @@
 """Steady motions with named quantities fixed (`steady`): from a guess, by continuation from a straight motion, from more guesses.
 
 Newton's method from the fixed quantities finds motions near the defaults. Others are connected with straight running, or rest,
-by branches: hands-free turns of a bicycle leave straight running at its capsize speed. Where Newton's method fails, the family of
-straight motions is followed over its speed, and the branches that cross it up to the fixed value.
+by branches: hands-free turns of a bicycle leave straight running at its capsize speed. Where Newton's method fails, a turn or an
+acceleration at a given speed is increased in steps from straight running; then the family of straight motions is followed over
+its speed, and the branches that cross it up to the fixed value.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ from draisine.simulation.initial.scales import Scales
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.continuation.problem import Range
 from draisine.stability.continuation.special_points import BRANCH_POINT
-from draisine.stability.linearization import explicit_equations_of, real_values
-from draisine.stability.steady_problem import SteadyMotion, steady_near
+from draisine.stability.linearization import explicit_equations_of, named_quantities, real_values
+from draisine.stability.steady_problem import ACCELERATION, SPEED, SteadyMotion, accelerates, steady_near
 
 GRAVITY = 9.81  # m/s², for the scale of speeds, √(gravity · length)
 SPAN = 12.0  # speeds up to this multiple of the scale are searched
 GUESSES = (1.0, 2.0, 4.0, 0.5, 8.0)  # speeds of the guesses, in scales
 MOST_SWEPT = 3  # velocities over which straight motions are followed
 REACHED = 1e-9  # relative difference at which a branch has reached a value
+RAMPED = (ACCELERATION, "curvature", "yaw_rate", "lean")  # targets that are zero in straight running
+RAMP, LEAST_RAMP = 0.25, 0.02  # steps in which they are increased
 MOST_CROSSINGS = 3  # of a branch, tried
 FAILURES = (SolverError, StartError, ArgumentError, ModelError, np.linalg.LinAlgError)  # there is no such branch or guess
 
@@ -47,8 +50,10 @@ def steady(
 ) -> SteadyMotion:
     """The steady motion with named quantities fixed.
 
-    - `fixed`: values of states, outputs of motion or inputs, e.g. `{"speed": 5, "lean": 0.2}`.
-    - `free`: inputs or parameters that may take any value, e.g. `("steer_torque",)`; other inputs keep theirs.
+    - `fixed`: values of states, outputs of motion or inputs, e.g. `{"speed": 5, "lean": 0.2}`; `radius` is that of the path, for
+      models with an output `curvature`. `acceleration` is the rate of the output `speed`: a machine that is braked or driven has
+      no steady motion, but a trim, in which all velocities change in proportion (`draisine.stability.steady_problem`).
+    - `free`: inputs or parameters that may take any value, e.g. `("steer_torque",)`, or `acceleration`; other inputs keep theirs.
     - `near`: where Newton's method starts: targets of a state, `{"lean": 0.1, "speed": 6}`, or a result (a motion, a special
       point, a run). It selects one of several motions. Without it the guess has the fixed quantities; if no motion is found
       there, straight motions and the branches that cross them are followed, then more speeds are tried.
@@ -64,15 +69,81 @@ def steady(
     5.9929
     """
     equations = explicit_equations_of(model)
-    fixed = real_values(equations, "fixed quantity", fixed)
+    fixed = _with_curvature(equations, real_values(equations, "fixed quantity", fixed))
     try:
         return steady_near(equations, fixed, free=free, near=near, parameters=parameters, inputs=inputs)
     except SolverError as failure:
+        if near is None and (reached := _Ramp(equations, free, parameters, inputs).found(fixed)) is not None:
+            return reached
+        if accelerates(equations, fixed):
+            raise  # branches have none
         search = _Search(equations, dict(fixed or {}), tuple(free), dict(parameters or {}), dict(inputs or {}))
         found = None if near is not None else search.found()
         if found is None:
             raise failure
         return found
+
+
+class _Ramp:
+    """The motion that is reached from straight running at the same speed, with turn and acceleration increased in steps."""
+
+    def __init__(
+        self,
+        equations: Equations,
+        free: Sequence[str],
+        parameters: Mapping[str, float] | None,
+        inputs: Mapping[str, float] | None,
+    ) -> None:
+        self.equations = equations
+        self.given = {"free": free, "parameters": parameters, "inputs": inputs}
+
+    def found(self, fixed: Mapping[str, float]) -> SteadyMotion | None:
+        """The motion with these targets, if they are reached."""
+        if SPEED not in fixed or not any(fixed.get(name) for name in RAMPED):
+            return None
+        for targets in (self._leaning(fixed), fixed):
+            try:
+                reached = self._increased(targets) if targets is not None else None
+                if reached is not None:
+                    return reached if targets is fixed else self._near(fixed, reached)
+            except FAILURES:
+                continue
+        return None
+
+    def _leaning(self, fixed: Mapping[str, float]) -> dict[str, float] | None:
+        """The lean that balances a turn in its place: steps of it may be large."""
+        rate = fixed.get("yaw_rate", fixed[SPEED] * fixed.get("curvature", 0.0))
+        if not rate or "lean" in fixed or "lean" not in {o.name for o in self.equations.outputs}:
+            return None
+        kept = {n: v for n, v in fixed.items() if n not in ("yaw_rate", "curvature")}
+        return {**kept, "lean": -math.atan(fixed[SPEED] * rate / GRAVITY)}
+
+    def _increased(self, fixed: Mapping[str, float]) -> SteadyMotion | None:
+        ramped = {n: v for n, v in fixed.items() if n in RAMPED and v}
+        motion = self._near({**fixed, **dict.fromkeys(ramped, 0.0)}, None)
+        done, step = 0.0, RAMP
+        while done < 1.0:
+            share = min(done + step, 1.0)
+            try:
+                motion, done = self._near({**fixed, **{n: share * v for n, v in ramped.items()}}, motion), share
+            except SolverError:
+                step /= 2
+                if step < LEAST_RAMP:
+                    return None
+        return motion
+
+    def _near(self, fixed: Mapping[str, float], near: SteadyMotion | None) -> SteadyMotion:
+        return steady_near(self.equations, fixed, near=near, **self.given)  # type: ignore[arg-type]
+
+
+def _with_curvature(equations: Equations, fixed: dict[str, float]) -> dict[str, float]:
+    """A target of the radius as one of the curvature, which is also defined on a straight path."""
+    named = {q.name for q in named_quantities(equations)}
+    if "radius" not in fixed or "radius" in named or "curvature" not in named:
+        return fixed
+    if fixed["radius"] == 0.0:
+        raise ArgumentError(f"{equations.name}: the radius of a path must not be 0; give the yaw rate to turn on the spot")
+    return {"curvature" if n == "radius" else n: 1.0 / v if n == "radius" else v for n, v in fixed.items()}
 
 
 class _Search:

@@ -3,11 +3,15 @@
 The velocities and every coordinate on which the dynamics depends are constant. Ignorable coordinates (position on the plane,
 heading, angles of rotors) may drift; they are detected from the linear model at random admissible states. With named quantities
 fixed, the rest follows by Newton's method with least-norm steps.
+
+**Acceleration.** A machine that is braked or driven has no steady motion, but a trim: with the acceleration a of its speed V all
+velocities change in proportion, v̇ = (a/V) v, so that the radius of its path, its slips and its attitude are constant at this
+instant. With a = 0 it is the steady motion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -22,6 +26,8 @@ from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
+from draisine.numerics.rank import independent_columns, unit_rows
+from draisine.program.arguments import parameter_values
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -38,6 +44,7 @@ from draisine.stability.linearization import (
     linearize,
     motion_at,
     motion_of,
+    named_quantities,
     real_values,
     what_is_singular,
 )
@@ -47,10 +54,13 @@ Array = NDArray[np.float64]
 
 RANDOM_STATES = 3  # random admissible states at which ignorable coordinates are detected
 FAST = 1e3  # of velocities at random states: rounding errors of larger ones hide whether positions satisfy their constraints
+ACCELERATION, SPEED = "acceleration", "speed"  # target of a trim, and the output whose rate it is
 STEADY = 1e-7  # relative change by drifting coordinates that round-off may cause
 ROUNDED = 64 * np.finfo(float).eps  # residual of a row, relative to its terms, that rounding may leave
 LEAST_UNIT = 1e-3  # smallest scale of an equation: rows that vanish on the constraints contain round-off only
 NEWTON = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=60, least_share=1e-4)
+# where a small residual of one equation, a curvature, keeps steps short because those of the others, accelerations, would grow
+FULL_STEPS = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=12, patience=3, max_step=1e3)
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,9 @@ class SteadyMotion(Motion, Result):
         """Units by name."""
         e = self.equations
         named = {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
-        return dict.fromkeys(("kinetic", "potential", "work"), "J") | named
+        return (
+            dict.fromkeys(("kinetic", "potential", "work"), "J") | ({ACCELERATION: "m/s^2"} if self._accelerates else {}) | named
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -84,7 +96,15 @@ class SteadyMotion(Motion, Result):
             ("nothing is free to move: its motion is prescribed in time, and this is its state at t = 0",) if driven else ()
         )
         note = limit_note(self.equations, self.x, self.u, self.p)
-        return (*prescribed, *contact_warnings(self.values), *((note,) if note else ()))
+        changes = (
+            (f"its speed changes with {self.values[ACCELERATION]:.6g} m/s²: a trim at this instant",) if self._accelerates else ()
+        )
+        return (*prescribed, *changes, *contact_warnings(self.values), *((note,) if note else ()))
+
+    @property
+    def _accelerates(self) -> bool:
+        """Whether it is a trim with an acceleration, which is not zero."""
+        return accelerates(self.equations, self.values) and abs(self.values[ACCELERATION]) > STEADY
 
     def _table(self) -> Mapping[str, Any]:
         units = self.units
@@ -173,14 +193,24 @@ class SteadyProblem(Uncached):
         self.rates = rates
         self._constraints = rows
         self._inputs, self._parameters = [i.name for i in e.inputs], [p.name for p in e.parameters]
+        self.accelerates = accelerates(e, (*free, *fixed))
         for name in free:
             known = [*self._inputs, *self._parameters]
-            if name not in known:
+            if name not in known and not (self.accelerates and name == ACCELERATION):
                 raise ArgumentError(f"{e.name} has no input or parameter {name!r} to leave free{did_you_mean(name, known)}")
         self.free = tuple(free)
-        self.deviations = deviations_of(
-            e, tuple(n for n in (*self.essential, *fixed) if n not in (*self._inputs, *self._parameters))
-        )
+        if self.accelerates and ACCELERATION not in self.free:
+            raise ArgumentError(
+                f"{e.name}: an acceleration is a target of `steady` alone; families of motions have constant speeds"
+            )
+        own = (*self._inputs, *self._parameters, *self._own_targets)
+        wanted = dict.fromkeys((*self.essential, *fixed, *((SPEED,) if self.accelerates else ())))
+        self.deviations = deviations_of(e, tuple(n for n in wanted if n not in own))
+
+    @property
+    def _own_targets(self) -> tuple[str, ...]:
+        """Names that are targets of the problem, and not of the model."""
+        return (ACCELERATION,) if self.accelerates else ()
 
     @cached_property
     def own(self) -> int:
@@ -203,6 +233,7 @@ class SteadyProblem(Uncached):
         arguments = [d._t, d._x, d._u, d._p]
         z = ca.SX.sym("z", self._solved)
         targets = ca.SX.sym("targets", len(self.fixed))
+        rate = ca.SX.sym("rate")
         rows = [d._motion[0]]
         if self.rates:
             dynamics = e.explicit
@@ -217,13 +248,16 @@ class SteadyProblem(Uncached):
             speeds = slope[len(e.coordinates) :]
             if tuple(d.speeds) != e.independent:  # a disc on its rim: its angular velocity turns with it
                 speeds = ca.jacobian(ca.vertcat(*d.speeds.values()), own) @ slope
+            if self.accelerates:
+                speeds = speeds - rate / d.candidates[SPEED] * ca.vertcat(*d.speeds.values())
             rows += [ca.jacobian(zeta, own) @ slope, speeds]
-        own_names = (*self._inputs, *self._parameters)
-        rows += [
-            (self._symbol(name) if name in own_names else d.candidates[name]) - targets[k] for k, name in enumerate(self.fixed)
-        ]
+        own_names = (*self._inputs, *self._parameters, *self._own_targets)
+        symbols = {name: rate if name in self._own_targets else self._symbol(name) for name in own_names}
+        known = {**d.candidates, **symbols}
+        rows += [known[name] - targets[k] for k, name in enumerate(self.fixed)]
         slots = {"t": d._t, "x": d._x, "u": d._u, "p": d._p, "z": z, "targets": targets}
-        unknowns = ca.vertcat(d._x[: self.own], z, *[self._symbol(name) for name in self.free])
+        slots |= {"rate": rate} if self.accelerates else {}
+        unknowns = ca.vertcat(d._x[: self.own], z, *[symbols[name] for name in self.free])
         return slots, ca.densify(ca.vertcat(*rows)), unknowns
 
     def _symbol(self, name: str) -> ca.SX:
@@ -235,8 +269,9 @@ class SteadyProblem(Uncached):
     def pack(self, x: Array, u: Array, p: Array) -> Array:
         dynamics = self.equations.explicit
         z = dynamics.solution([0.0], x, u, p) if self._solved and isinstance(dynamics, LinearSolveProgram) else np.zeros(0)
-        free = [u[self._inputs.index(n)] if n in self._inputs else p[self._parameters.index(n)] for n in self.free]
-        return np.concatenate([x[: self.own], z, free])
+        rates = dict.fromkeys(self._own_targets, self.fixed.get(ACCELERATION, 0.0))
+        values = dict(zip((*self._inputs, *self._parameters), (*u, *p), strict=True)) | rates
+        return np.concatenate([x[: self.own], z, [values[n] for n in self.free]])
 
     def unpack(self, y: Array, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
         x, u, p = x.copy(), u.copy(), p.copy()
@@ -244,7 +279,7 @@ class SteadyProblem(Uncached):
         for name, value in zip(self.free, y[self.own + self._solved :], strict=True):
             if name in self._inputs:
                 u[self._inputs.index(name)] = value
-            else:
+            elif name not in self._own_targets:
                 p[self._parameters.index(name)] = value
         return x, u, p
 
@@ -252,7 +287,8 @@ class SteadyProblem(Uncached):
         """Residual and Jacobian at y."""
         x, u, p = self.unpack(y, x, u, p)
         z = y[self.own : self.own + self._solved]
-        residual, jacobian = self.program([0.0], x, u, p, z, list(self.fixed.values()))
+        rate = [[y[self.own + self._solved + self.free.index(ACCELERATION)]]] if self.accelerates else []
+        residual, jacobian = self.program([0.0], x, u, p, z, list(self.fixed.values()), *rate)
         return residual, np.reshape(jacobian, (len(residual), len(y)))
 
     @cached_property
@@ -263,22 +299,39 @@ class SteadyProblem(Uncached):
             return np.arange(count)
         return np.array([*self._constraints, *range(len(self.equations.constraints), count)], dtype=np.int64)
 
+    def _dependent_rates(self, jacobian: Array) -> list[int]:
+        """Rows of rates of velocities that follow from the others where constraints of velocities hold: as many as these have
+        independent rows, for formulations that eliminate none. Beside the constraints they are independent with tiny pivots."""
+        e, first = self.equations, len(self.equations.coordinates)
+        levels = [i for i, constraint in enumerate(e.constraints) if constraint.level == "velocity"]
+        kept = levels if self._constraints is None else [i for i in levels if i in self._constraints]
+        if not self.rates or not kept or tuple(self.deviations.speeds) != e.independent:
+            return []
+        begin = len(jacobian) - len(self.fixed) - len(e.independent)
+        return [begin + j for j in independent_columns(unit_rows(jacobian[kept][:, first : self.own]))]
+
     def solve(self, y: Array, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
         """x, u, p of the solution, by damped least-norm Newton steps."""
-        rows = self._working_rows
+        rows = np.setdiff1d(self._working_rows, self._dependent_rates(self.evaluate(y, x, u, p)[1]))
 
         def evaluate(y: Array) -> tuple[Array, Array]:
             residual, jacobian = self.evaluate(y, x, u, p)
             return residual[rows], jacobian[rows]
 
-        y = NEWTON.solve(evaluate, y, self._least_change).point.x
-        residual, jacobian = self.evaluate(y, x, u, p)
-        scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
-        worst = float(np.abs(residual).max(initial=0.0))
-        rounded = ROUNDED * np.abs(jacobian) @ np.abs(y)  # of each row: all that large numbers allow
-        if not (np.abs(residual) <= np.maximum(1e-9 * scale, rounded)).all():
-            raise _not_found(self.equations.name, self.fixed, self.unpack(y, x, u, p), worst, steady=self.rates)
-        return self.unpack(y, x, u, p)
+        nearest: tuple[float, Array] | None = None
+        for newton in (NEWTON, FULL_STEPS):
+            found = newton.solve(evaluate, y, self._least_change).point.x
+            residual, jacobian = self.evaluate(found, x, u, p)
+            scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
+            worst = float(np.abs(residual).max(initial=0.0))
+            rounded = ROUNDED * np.abs(jacobian) @ np.abs(found)  # of each row: all that large numbers allow
+            if (np.abs(residual) <= np.maximum(1e-9 * scale, rounded)).all():
+                return self.unpack(found, x, u, p)
+            nearest = min(nearest or (np.inf, y), (worst, found), key=lambda candidate: candidate[0])
+            if not self.rates:
+                break
+        assert nearest is not None
+        raise _not_found(self.equations.name, self.fixed, self.unpack(nearest[1], x, u, p), nearest[0], steady=self.rates)
 
     def _least_change(self, point: Linearized) -> Array:
         """The smallest change of state that makes F vanish to first order. Forces are scaled by their magnitude and equations by
@@ -289,6 +342,11 @@ class SteadyProblem(Uncached):
         units = np.maximum(np.linalg.norm(point.jacobian * sizes, axis=1), LEAST_UNIT)
         scaled = Linearized(point.x, point.residual / units, point.jacobian / units[:, None])
         return LeastNorm(1e-11, sizes)(scaled)
+
+
+def accelerates(equations: Equations, targets: Iterable[str]) -> bool:
+    """Whether the acceleration is a target, or left free, and not a name of the model's own."""
+    return ACCELERATION in targets and not any(q.name == ACCELERATION for q in named_quantities(equations))
 
 
 @lru_cache(maxsize=64)
@@ -322,6 +380,18 @@ def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value if abs(value) > 1e-12 else 0:.6g}" for name, value in values.items()) or "nothing fixed"
 
 
+def _moved(motion: Motion, parameters: Mapping[str, float] | None, inputs: Mapping[str, float]) -> Motion:
+    """A motion with other parameters and inputs, where they are given."""
+    e, u = motion.equations, motion.u.copy()
+    for k, quantity in enumerate(e.inputs):
+        u[k] = inputs.get(quantity.name, u[k])
+    if not parameters:
+        return Motion(e, motion.x, u, motion.p)
+    own = dict(zip((q.name for q in e.parameters), motion.p.tolist(), strict=False))
+    p = parameter_values(e, own | dict(parameters))
+    return Motion(e, motion.x, u, np.concatenate([p[: len(own)], motion.p[len(own) :]]))
+
+
 def steady_near(
     model: Model | System | Equations,
     fixed: Mapping[str, float] | None = None,
@@ -335,25 +405,28 @@ def steady_near(
     equations = explicit_equations_of(model)
     targets = real_values(equations, "fixed quantity", fixed)
     known = {i.name for i in equations.inputs}
-    begin = motion_of(near) if near is not None else {n: v for n, v in targets.items() if n not in known}
+    trimmed = {ACCELERATION} if accelerates(equations, (*targets, *free)) else set()
+    if trimmed and SPEED not in {o.name for o in equations.outputs}:
+        raise ArgumentError(f"{equations.name}: an acceleration is that of the output 'speed', which the model does not have")
+    begin = motion_of(near) if near is not None else {n: v for n, v in targets.items() if n not in known | trimmed}
     given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
     try:
-        motion = begin if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
+        motion = _moved(begin, parameters, given) if isinstance(begin, Motion) else motion_at(equations, begin, parameters, given)
         naming = _naming_at(motion)
         if naming.names:
             require_no_time(equations, motion.x, motion.u, motion.p, "a steady motion")
-        ignorable = ignorable_names(equations, motion, naming.rows)
+        ignorable = _known_ignorable(near, motion) or ignorable_names(equations, motion, naming.rows)
     except SolverError as failure:
         cause = what_is_singular(Motion(equations, *failure.nearest))
         raise _not_found(equations.name, targets, failure.nearest, failure.residual, singular=cause) from None
     names = [n for n in naming.names if n not in ignorable and n not in deviations_of(equations).speeds]
 
     def solved(required: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
-        left = [*freed, *(n for n in required if n in known and n not in freed)]
+        left = [*freed, *(n for n in required if n in known | trimmed and n not in freed)]
         problem = SteadyProblem(equations, names, left, required, rows=naming.rows)
         found = Motion(equations, *problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p))
         # a lateral force makes the heading matter: drifting coordinates must have no effect at the solution either
-        if left and (change := _change_by_drift(found, ignorable)) > STEADY:
+        if left and not trimmed and (change := _change_by_drift(found, ignorable)) > STEADY:
             raise _not_found(equations.name, required, (found.x, found.u, found.p), change)
         return found.x, found.u, found.p
 
@@ -368,7 +441,23 @@ def steady_near(
             lambda: _alternatives(equations, targets, free, solved),
             singular=what_is_singular(Motion(equations, *failure.nearest)),
         ) from None
-    return SteadyMotion(equations, x, u, p, named_values(equations, x, u, p), ignorable)
+    values = named_values(equations, x, u, p)
+    if trimmed:
+        values[ACCELERATION] = _acceleration(equations, x, u, p, values[SPEED])
+    return SteadyMotion(equations, x, u, p, values, ignorable)
+
+
+def _known_ignorable(near: object, motion: Motion) -> tuple[str, ...]:
+    """Those of the steady motion from which a search starts, if it is one of the same equations and parameters."""
+    same = isinstance(near, SteadyMotion) and near.equations is motion.equations and np.array_equal(near.p, motion.p)
+    return near.ignorable if same else ()  # type: ignore[attr-defined]
+
+
+def _acceleration(equations: Equations, x: Array, u: Array, p: Array, speed: float) -> float:
+    """The acceleration of a trim, from the rates of all velocities, which are in proportion to them."""
+    own = slice(len(equations.coordinates), len(equations.coordinates) + len(equations.independent))
+    rates = np.ravel(equations.explicit([0.0], x, u, p)[0])[own]
+    return float(speed * (rates @ x[own]) / (x[own] @ x[own]))
 
 
 def _change_by_drift(motion: Motion, ignorable: Sequence[str]) -> float:

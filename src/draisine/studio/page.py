@@ -22,8 +22,8 @@ SHARED = ("plot.js", "stage.js")  # shared with the films' player
 # in order of execution
 OWN = (
     "notices.js",
-    "charts.js",
     "panel.js",
+    "charts.js",
     "controls.js",
     "scene.js",
     "boards.js",

@@ -1,4 +1,4 @@
-"""Local server of one page: it reads request headers only and serves nothing but the page.
+"""Local server of one page, and of others by name: it reads request headers only and serves nothing but these pages.
 
 Bound to 127.0.0.1. The Host header must be its own (against DNS rebinding), and requests of other pages (Origin,
 Sec-Fetch-Site) are refused. It serves no files.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from draisine.errors import ArgumentError, ToolError
 from draisine.studio.page import Page
@@ -22,9 +23,9 @@ _TIMEOUT = 10.0  # s for a request to arrive
 
 
 class Server:
-    """Serves the page at `address` until closed; scripts call `wait()`."""
+    """Serves the page at `address` until closed; scripts call `wait()`. `others` are pages by name, made when asked for."""
 
-    def __init__(self, page: Page, port: int = 0) -> None:
+    def __init__(self, page: Page, port: int = 0, others: Mapping[str, Callable[[], Page]] = MappingProxyType({})) -> None:
         if not 0 <= port <= 65535:
             raise ArgumentError(f"port must be from 0 (any free port) to 65535, got {port}")
         try:
@@ -32,7 +33,7 @@ class Server:
         except OSError as problem:
             why = problem.strerror or problem
             raise ToolError(f"cannot serve at {HOST}:{port} ({why}); leave out the port for a free one") from None
-        self._http.page = page
+        self._http.page, self._http.others, self._http.made, self._http.making = page, others, {}, threading.Lock()
         self._thread = threading.Thread(target=self._http.serve_forever, name="draisine-studio", daemon=True)
         self._thread.start()
 
@@ -68,6 +69,21 @@ class _Http(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = False
     page: Page
+    others: Mapping[str, Callable[[], Page]]
+    made: dict[str, Page]
+    making: threading.Lock
+
+    def page_at(self, path: str) -> Page | None:
+        """The page of a path, or None."""
+        if path in _PATHS:
+            return self.page
+        name = path.removeprefix("/")
+        if name not in self.others:
+            return None
+        with self.making:
+            if name not in self.made:
+                self.made[name] = self.others[name]()
+            return self.made[name]
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Closed connections are ignored; other errors are reported."""
@@ -91,8 +107,10 @@ class _Handler(BaseHTTPRequestHandler):
         refused = self._refused()
         if refused is not None:
             self._answer(*refused)
-        elif self.path.partition("?")[0] in _PATHS:
-            self._answer(HTTPStatus.OK, self.server.page.text, "text/html; charset=utf-8")
+            return
+        page = self.server.page_at(self.path.partition("?")[0])
+        if page is not None:
+            self._answer(HTTPStatus.OK, page.text, "text/html; charset=utf-8", policy=page.policy)
         else:
             self._answer(HTTPStatus.NOT_FOUND, "the studio is at /\n")
 
@@ -117,11 +135,18 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long\n"
         return None
 
-    def _answer(self, status: HTTPStatus, text: str, kind: str = "text/plain; charset=utf-8", *, allow: bool = False) -> None:
+    def _answer(
+        self,
+        status: HTTPStatus,
+        text: str,
+        kind: str = "text/plain; charset=utf-8",
+        *,
+        allow: bool = False,
+        policy: str = "default-src 'none'",
+    ) -> None:
         body = text.encode()
         self.close_connection = True  # a request body is not read
         self.send_response(status)
-        policy = self.server.page.policy if status is HTTPStatus.OK else "default-src 'none'"
         for name, value in {
             "Content-Type": kind,
             "Content-Length": str(len(body)),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from draisine import gallery
@@ -15,6 +16,7 @@ from draisine.program.equations import Equations
 from draisine.studio.bundle import Bundle, bundle
 from draisine.studio.page import Page, page
 from draisine.studio.server import Server
+from draisine.view.notebook import page_cell
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,23 @@ class Preset:
 
 # gallery name → models that have the same parameters
 RELATED = {"bicycle": ("schwab_bicycle",), "schwab_bicycle": ("bicycle",)}
+
+# models of the gallery that one can ride, for the page's list
+VEHICLES = (
+    "bicycle",
+    "leaning_rider",
+    "motorcycle",
+    "unicycle",
+    "tricycle",
+    "car",
+    "trailers",
+    "snakeboard",
+    "chaplygin_sleigh",
+    "rolling_disk",
+    "rolling_torus",
+)
+
+_CELL = 640  # pixels: height of the page in a notebook
 
 VARIANTS = (
     Preset("no trail", {"trail": 0.0}),
@@ -73,10 +92,26 @@ def with_presets(bundle: Bundle, presets: tuple[Preset, ...]) -> Bundle:
 Described = Model | System | Equations
 
 
-def studio_page(model: Described | str, *, against: Mapping[str, Described] | None = None, step: float | None = None) -> Page:
-    """The page of a model with its presets."""
+def studio_page(
+    model: Described | str,
+    *,
+    against: Mapping[str, Described] | None = None,
+    step: float | None = None,
+    vehicles: Sequence[str] = (),
+) -> Page:
+    """The page of a model with its presets; `vehicles` are models of the gallery that the page offers beside it."""
     made = bundle(model, step=step)
-    return page(with_presets(made, presets_for(made, others=against)))
+    made = with_presets(made, presets_for(made, others=against))
+    listed = list(dict.fromkeys([made.manifest["name"], *vehicles])) if vehicles else []
+    return page(replace(made, manifest={**made.manifest, "vehicles": listed}))
+
+
+def studio_server(
+    model: Described | str, port: int = 0, *, against: Mapping[str, Described] | None = None, step: float | None = None
+) -> Server:
+    """A server of a model's page, which offers the gallery's vehicles too; their pages are made when they are chosen."""
+    others = {name: partial(studio_page, name, vehicles=VEHICLES) for name in VEHICLES}
+    return Server(studio_page(model, against=against, step=step, vehicles=VEHICLES), port, others)
 
 
 def studio(
@@ -86,7 +121,8 @@ def studio(
     browser: bool = True,
     port: int = 0,
     step: float | None = None,
-) -> Server:
+    cell: bool = False,
+) -> Server | Any:
     """Open a live simulation of a model in the browser: inputs, parameters, stability, forces and energy.
 
     `dr.studio(…)` is this function.
@@ -97,6 +133,8 @@ def studio(
     - `port`: of the server on 127.0.0.1; any free one by default.
     - `step`: step size in seconds; by default two milliseconds, or less for fast equations.
 
+    - `cell`: return the page as a widget for a notebook's cell, without a server; needs `anywidget`.
+
     The page keeps running without the server, which is open until closed or until Python ends; scripts wait:
     `dr.studio(model).wait()`.
 
@@ -105,7 +143,9 @@ def studio(
     ...     studio.address.startswith("http://127.0.0.1:")
     True
     """
-    server = Server(studio_page(model, against=against, step=step), port)
+    if cell:
+        return page_cell(studio_page(model, against=against, step=step).text, "studio", _CELL)
+    server = studio_server(model, port, against=against, step=step)
     if browser and not webbrowser.open(server.address):
         print(f"no browser could be opened; the studio is at {server.address}")
     return server

@@ -52,11 +52,13 @@ class _Kinematics:
         yield from (f for f in dict.fromkeys(listed) if f is not None and f != self._m.frame)
 
     def points(self) -> Iterator[Any]:
-        """Mass centers, and points of forces."""
+        """Mass centers, and points of forces. The ground as a body rests, also where points that move are placed from it."""
         from sympy.physics.mechanics import Point
 
-        centers = [getattr(body, "masscenter", None) or body.point for body in self._m.bodies]
-        yield from dict.fromkeys([*centers, *(target for target, _ in self._m.loads if isinstance(target, Point))])
+        centers = {getattr(body, "masscenter", None) or body.point: body for body in self._m.bodies}
+        resting = [point for point, body in centers.items() if getattr(body, "frame", None) == self._m.frame]
+        loaded = [target for target, _ in self._m.loads if isinstance(target, Point)]
+        yield from (point for point in dict.fromkeys([*centers, *loaded]) if point not in resting)
 
     def check_frame(self, frame: Any) -> None:
         ground, what = self._m.frame, f"the frame {frame.name!r}"

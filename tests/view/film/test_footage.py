@@ -15,6 +15,7 @@ from draisine.expr.expression import evaluate_number
 from draisine.view.film.animate import footage
 from draisine.view.film.footage import continuous, lift_notice, quaternions_of
 from draisine.view.film.page import as_script, film_data
+from draisine.view.plots.contact_modes import MODE_COLORS
 
 
 @pytest.fixture(scope="module")
@@ -225,3 +226,21 @@ def test_without_a_notebook_a_browser_is_asked(run, monkeypatch, tmp_path):
     run.animate(title="a ride")
     assert asked == [(tmp_path / "film.html").as_uri()]
     assert "<title>a ride</title>" in (tmp_path / "film.html").read_text(encoding="utf-8")
+
+
+def test_contacts_have_the_colors_of_their_modes():
+    """A block that slides down to rest: orange while it slips, blue where it sticks; a ball in flight has no mark."""
+    m = dr.Model("block")
+    m.gravity(9.81)
+    first, body = m.body("first", mass=0.0), m.body("block", mass=1.0)
+    m.prismatic("x", "ground", first, axis="x")
+    m.prismatic("z", first, body, axis="z")
+    m.contact("floor", body, friction=0.5)
+    (floor,) = footage(dr.simulate(m, 1.0, start={"z": 0.0, "x_rate": 2.0})).contacts
+    times = np.linspace(0.0, 1.0, len(floor.colors))
+    stops = 2.0 / (0.5 * 9.81)
+    assert [color == MODE_COLORS["slip"] for color in floor.colors] == list(times < stops)
+    assert set(floor.colors) == {MODE_COLORS["slip"], MODE_COLORS["stick"]}
+    np.testing.assert_allclose(floor.at[:, 2], 0.0, atol=1e-12)
+    (floor,) = footage(dr.simulate(m, 0.1, start={"z": 1.0})).contacts
+    assert set(floor.colors) == {""}

@@ -88,9 +88,9 @@ def substitute(n: int, a: Vector, pivots: AnyIntegers, b: Vector) -> None:
             b[i] -= a[k * n + i] * value
 
 
-# Systems of contacts (`Solver.ACTIVE`). Kernels pass their pattern by rows: `starts` has the first entry of every row, `columns` and
-# `places` its column and its place among the computed entries. Of the numbers in `pivots` the first n are pivot rows, the next
-# n the rows that take part, then their number, then for every row its place among these, or −1.
+# Systems of contacts (`Solver.ACTIVE`). Kernels pass their pattern by rows: `starts` has the first entry of every row, `columns`
+# and `places` its column and its place among the computed entries. Of the numbers in `pivots` the first n are pivot rows, the
+# next n the rows that take part, then their number, then for every row its place among these, or −1.
 
 
 def decompose_active(

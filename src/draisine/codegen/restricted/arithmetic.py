@@ -6,18 +6,20 @@ derivatives of what the compiled code computes, whatever that is: there is no se
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping, Sequence
-from types import FunctionType
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
 
-def in_arithmetic(modules: Sequence[str], math: Any, other: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+def in_arithmetic(
+    modules: Sequence[ModuleType], math: Any, refined: Mapping[str, Callable[[Any, dict[str, Any]], Any]] | None = None
+) -> dict[str, dict[str, Any]]:
     """The functions of some modules, by module and name, that call each other and functions of `math`.
 
-    `other` functions take the place of those with their names. Arguments are records of any type with the same fields.
+    Arguments are records of any type with the same fields. `refined` functions take the place of those with their names: each is
+    made from the original and the names of its module.
     """
-    spaces = {name: dict(vars(importlib.import_module(name))) for name in modules}
+    spaces = {module.__name__: dict(vars(module)) for module in modules}
     made: dict[Any, Any] = {}
     for name, space in spaces.items():
         for key, value in space.items():
@@ -29,5 +31,10 @@ def in_arithmetic(modules: Sequence[str], math: Any, other: Mapping[str, Any] | 
                 space[key] = made[value]
         if "math" in space:
             space["math"] = math
-        space.update({key: value for key, value in (other or {}).items() if key in space})
+    for name, make in (refined or {}).items():
+        home = next(space for space in spaces.values() if getattr(space.get(name), "__globals__", None) is space)
+        better = make(home[name], home)
+        for space in spaces.values():
+            if name in space:
+                space[name] = better
     return spaces

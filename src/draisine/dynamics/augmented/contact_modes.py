@@ -61,7 +61,10 @@ class ContactRows:
     unit: str = "m"  # of the gap
     tangential_restitution: ca.SX = field(default_factory=lambda: ca.SX(0))
     lands: ca.SX = field(default_factory=lambda: ca.SX(1))  # it closes only where this is positive
+    bounded: bool = False  # it ends where that is not positive any more
     sequential: bool = False  # impacts of several contacts come one after the other
+    across_scale: ca.SX = field(default_factory=lambda: ca.SX(1))  # of the slip across the track in its row
+    size: ca.SX = field(default_factory=lambda: ca.SX(0))  # of what a body may fly past within a step: a sphere, an edge
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -76,6 +79,11 @@ class ContactRows:
     def forward(self) -> ca.SX:
         """The slip along its direction."""
         return sum((s * d for s, d in zip(self.moved, self.direction, strict=True)), ca.SX(0))
+
+    @property
+    def backward(self) -> ca.SX:
+        """By how much it may go back."""
+        return BACKWARD + BACKWARD_SHARE * self.still
 
     @property
     def slip_direction(self) -> list[ca.SX]:
@@ -134,10 +142,11 @@ class ModeRows:
         values, labels = [], []
         for c in self.contacts:
             normal = ca.SX(1) if c.normal is None else multipliers[c.normal]
-            values.append(c.closed * normal + (1 - c.closed) * c.gap)
+            stays = ca.fmin(normal, c.lands) if c.bounded else normal
+            values.append(c.closed * stays + (1 - c.closed) * c.gap)
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
             room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential
-            slips = c.forward + BACKWARD + BACKWARD_SHARE * c.still if c.tangential else ca.SX(1)
+            slips = c.forward + c.backward if c.tangential else ca.SX(1)
             values.append(c.closed * (c.sticks * room + (1 - c.sticks) * slips) + (1 - c.closed))
             labels += [f"{c.name}_gap_or_force", f"{c.name}_slip_or_friction"]
         return ca.vertcat(*values), labels

@@ -5,14 +5,14 @@ Constraint rows and outputs are those of the reduced formulation. Only redundant
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.augmented.contact_modes import COMPLIANCE, ContactRows
+from draisine.dynamics.augmented.contact_modes import COMPLIANCE, TINY, ContactRows
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
@@ -25,10 +25,12 @@ from draisine.dynamics.linear_algebra import UNIT, fold_constant, squared_volume
 from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
+from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.dynamics.reduced.independent_velocities import SWITCH
+from draisine.dynamics.reduced.usual_modes import usual_programs, usual_system
 from draisine.expr.expression import Expr
-from draisine.model.contact import IMPACT_ORDERS
-from draisine.model.items import mode_entries
+from draisine.model.contact.dry_friction import IMPACT_ORDERS, SLIP
+from draisine.model.items import System, mode_entries
 from draisine.program.equations import YIELDING, Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
@@ -157,12 +159,12 @@ class AugmentedFormulation(BaseFormulation):
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0))
             * m.gravity
             * (1 if m.vertical is UNIT[2] else ca.norm_2(ca.vertcat(*m.vertical))),
-            contacts=self._contacts,
+            contacts=self.contacts,
             dependent_rows=self._dependent_rows(),
         )
 
     @cached_property
-    def _contacts(self) -> list[ContactRows]:
+    def contacts(self) -> list[ContactRows]:
         """Unilateral contacts, with the indices of their rows in the order of `augmented`."""
         names = [*(name for name, _ in self._holonomic), *self._free_names]
         scope, found = self.mechanism.scope, []
@@ -170,10 +172,13 @@ class AugmentedFormulation(BaseFormulation):
             ways = [k for k, way in enumerate(("along", "across")) if f"{contact.name}_{way}" in names]
             tangential = tuple(names.index(f"{contact.name}_{('along', 'across')[k]}") for k in ways)
             closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
+            ground = contact if isinstance(contact, WheelOnGround | PointOnSurface) else None
+            scales = (ca.SX(1), ca.SX(1)) if ground is None else ground.row_scales
+            speed = ca.sqrt(sum((s * s for s in contact.slip), ca.SX(TINY * TINY)))
             law = contact.friction
             assert law is not None  # it is unilateral
             static, kinetic = (
-                None if amount is None else self._not_negative(self._with_laws([scope.value(amount)])[0])
+                None if amount is None else self._not_negative(self._with_laws([scope.value(amount, {SLIP: speed})])[0])
                 for amount in (law.static, law.kinetic)
             )
             found.append(
@@ -182,7 +187,7 @@ class AugmentedFormulation(BaseFormulation):
                     names.index(f"{contact.name}_normal") if f"{contact.name}_normal" in names else None,
                     tangential,
                     contact.gap[0],
-                    tuple(contact.slip[k] for k in ways),
+                    tuple(scales[k] * contact.slip[k] for k in ways),
                     closed,
                     sticks,
                     tuple(direction[: len(ways)]),  # as the loop counts them: by row
@@ -193,14 +198,25 @@ class AugmentedFormulation(BaseFormulation):
                     kinetic,
                     scope.value(law.restitution),
                     law.impact,
-                    isinstance(contact, WheelOnGround),
+                    isinstance(contact, WheelOnGround) and not contact.bounded,
                     contact.item.unit if isinstance(contact, JointStop | JointSlip) else "m",
                     scope.value(law.tangential_restitution),
-                    contact.lands if isinstance(contact, PointOnSurface) else ca.SX(1),
+                    ca.SX(1) if ground is None else ground.lands,
+                    ground is not None and ground.bounded,
                     self.mechanism.system.impacts == IMPACT_ORDERS[1],
+                    scales[1],
+                    ca.SX(0) if ground is None else ground.size,
                 )
             )
         return found
+
+    def usual_system(self) -> System | None:
+        """The description with its contacts in their usual modes, or None."""
+        return usual_system(self.mechanism.system, self.contacts)
+
+    def usual_programs(self, reduced: ReducedFormulation) -> Mapping[str, Program]:
+        """Programs of the usual modes from the reduced equations of that description."""
+        return usual_programs(self.mechanism, self.contacts, reduced)
 
     def _not_negative(self, amount: ca.SX) -> ca.SX:
         """An amount of friction, which does not drive: where it depends on the motion or on time, no less than zero."""
@@ -228,7 +244,7 @@ class AugmentedFormulation(BaseFormulation):
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
         sizes = np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T))[order]
         sizes = np.maximum(sizes, COMPLIANCE * sizes.max())  # rows that vanish there
-        shares = {row: YIELDING if c.normal is None else 1.0 for c in self._contacts for row in c.rows}
+        shares = {row: YIELDING if c.normal is None else 1.0 for c in self.contacts for row in c.rows}
         return [COMPLIANCE * shares.get(i, 0.0) * float(size) for i, size in enumerate(sizes)]
 
     def _monitored(self, speeds: ca.SX) -> list[ca.SX]:

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.augmented.contact_forces import MassFactors, has_factors
 from draisine.dynamics.augmented.contact_modes import ContactRows, ModeRows, compliant
 from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
 from draisine.dynamics.constraints.rows import reaction_unit
@@ -212,11 +213,13 @@ def augmented(
                 c.stands,
                 c.unit,
                 c.sequential,
+                c.bounded,
             )
             for c in system.contacts
         ),
         contact_margins=_margins(dynamics, modes, arguments, z, n) if system.contacts else None,
         contact_terms=_terms(system, rows, force, arguments) if system.contacts else None,
+        contact_system=_contact_system(system, rows, stabilization, arguments) if system.contacts else None,
     )
 
 
@@ -241,7 +244,42 @@ def _terms(system: SecondOrder, rows: _Rows, force: ca.SX, arguments: Slots) -> 
             "gap": ca.vertcat(*[c.gap for c in contacts]),
             # −1 stands for infinite friction
             "coefficients": ca.vertcat(*[-1 if e is None else e for c in contacts for e in (c.static, c.kinetic, c.restitution)]),
-            "landing": ca.vertcat(*[e for c in contacts for e in (c.tangential_restitution, c.lands)]),
+            "landing": ca.vertcat(*[e for c in contacts for e in (c.tangential_restitution, c.lands, c.across_scale, c.size)]),
+        },
+    )
+
+
+def _contact_system(system: SecondOrder, rows: _Rows, stabilization: Baumgarte | None, arguments: Slots) -> Program | None:
+    """What an evaluation of the dynamics in any mode needs (`contact_forces`); None where accelerations are not eliminated."""
+    contacts, m = system.contacts, len(rows.names)
+    values = (np.zeros(1), *(np.array([q.default for q in listed]) for listed in (system.coordinates, system.parameters)))
+    if system.reactions is not None or stabilization is not None or not system.surplus.is_zero():
+        return None
+    if not has_factors(system.mass, (system.t, system.q, system.p), values):
+        return None
+    factors, matrix = MassFactors(system.mass), ca.densify(rows.matrix)
+    friction = ca.SX.zeros(m)
+    for c in contacts:
+        for row, d in zip(c.tangential, c.slip_direction, strict=True):
+            friction[row] = 0 if c.kinetic is None else c.kinetic * d
+    return Program.build(
+        f"{system.name}_contact_system",
+        arguments,
+        {
+            "rates": ca.densify(ca.vertcat(system.q_rate, ca.dot(system.driven, system.v) + _power_of_time(system))),
+            "lower": factors.lower,
+            "inverse": factors.inverse,
+            "load": factors.solved(system.force),
+            "columns": ca.densify(ca.vertcat(*[factors.solved(matrix[i, :].T) for i in range(m)])),
+            "side": ca.densify(-rows.bias),
+            "speed": rows.velocity,
+            "drift": ca.densify(rows.driven_by(system)),
+            "friction": friction,
+            # of a closed contact with a part of a ground profile: what is left of that part
+            "gap": ca.vertcat(*[c.closed * c.lands + (1 - c.closed) * c.gap if c.bounded else c.gap for c in contacts]),
+            "forward": ca.vertcat(*[c.forward + c.backward for c in contacts]),
+            "static": ca.vertcat(*[ca.SX(-1) if c.static is None else c.static for c in contacts]),
+            "compliance": ca.SX(list(system.dependent_rows)) if system.dependent_rows else ca.SX.zeros(m),
         },
     )
 

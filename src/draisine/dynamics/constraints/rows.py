@@ -155,10 +155,26 @@ class ResidualSystem:
             first[i] if constraint.level == "position" else self.residual[i] for i, (constraint, _, _) in enumerate(self.named)
         ]
         self.velocity = ca.densify(ca.vertcat(*chosen)) if chosen else ca.SX(0, 1)  # A v + a₀
-        self.matrix = ca.jacobian(self.velocity, scope.v)
+        self.matrix = self._matrix()
         self._check_linear()
         still = ca.SX.zeros(len(scope.velocities))
         self.drift = ca.substitute(self.velocity, scope.v, still) if scope.velocities else self.velocity
+
+    def _matrix(self) -> ca.SX:
+        """A, the derivative of the rows by the velocities. Where tables enter position constraints it is that of the residuals by
+        the coordinates times that of the coordinates' rates: a call node's derivative along a motion keeps the motion as an
+        argument, so that its derivative by the velocities would depend on these."""
+        scope = self.measures.scope
+        if not scope.system.tables or not self.named:
+            return ca.jacobian(self.velocity, scope.v)
+        moved = ca.jacobian(self.residual, scope.q) @ ca.jacobian(self.measures.q_rate, scope.v)
+        direct = ca.jacobian(self.residual, scope.v)
+        levels = [constraint.level for constraint, _, _ in self.named]
+        rows = [moved[i, :] if level == "position" else direct[i, :] for i, level in enumerate(levels)]
+        driven = moved @ scope.v + ca.jacobian(self.residual, scope.t)
+        kept = [driven[i] if level == "position" else self.residual[i] for i, level in enumerate(levels)]
+        self.velocity = ca.densify(ca.vertcat(*kept))
+        return ca.sparsify(ca.vertcat(*rows))
 
     def parametric(self, idle: Sequence[str]) -> list[tuple[Constraint, ca.SX]]:
         """Position residuals among the `idle` ones, which no coordinate changes, that parameters change: a start with other

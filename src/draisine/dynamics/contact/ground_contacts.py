@@ -12,16 +12,16 @@ constraint whose multipliers are the longitudinal and the lateral force. A tange
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
 
-from draisine.dynamics.contact.point_contacts import PointOnSurface
+from draisine.dynamics.contact.ground_features import FeatureSurface, edge_normal
 from draisine.dynamics.contact.surface import GroundSurface
-from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
 from draisine.dynamics.kinematics.measures import Measures
+from draisine.dynamics.kinematics.twists import IDENTITY_POSE, ZERO_TWIST, Pose, Twist, along_steps, propagate
 from draisine.dynamics.linear_algebra import (
     AXIS,
     UNIT,
@@ -38,8 +38,8 @@ from draisine.dynamics.linear_algebra import (
 )
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
-from draisine.expr.safe_functions import length
-from draisine.model.contact import DryFriction, Rolling, TangentialLaw
+from draisine.model.contact.dry_friction import DryFriction
+from draisine.model.contact.laws import Rolling, TangentialLaw
 from draisine.model.items import Coordinate, KnifeEdge, ResidualConstraint, Wheel
 
 
@@ -132,8 +132,21 @@ class WheelOnGround:
 
     wheel: Wheel
     measures: Measures
-    surface: GroundSurface
+    surface: GroundSurface | FeatureSurface
     curved: bool
+
+    bounded: ClassVar[bool] = False  # whether it ends where `lands` does
+    row_scales: ClassVar[tuple[ca.SX, ca.SX]] = (ca.SX(1), ca.SX(1))  # of the slips in its rows
+
+    @property
+    def lands(self) -> ca.SX:
+        """It closes only where this is positive."""
+        return ca.SX(1)
+
+    @property
+    def size(self) -> ca.SX:
+        """Of what it may fly past; 0 for a plane."""
+        return ca.SX(0)
 
     @property
     def name(self) -> str:
@@ -157,14 +170,45 @@ class WheelOnGround:
         return self.surface.point(*self.surface_parameters)
 
     @cached_property
+    def local_center(self) -> Vec:
+        """The wheel's center in the axes of its link."""
+        return tuple(self.measures.scope.value(c) for c in self.wheel.center)  # type: ignore[return-value]
+
+    @cached_property
+    def before_spin(self) -> bool:
+        """Whether the wheel is a rotor about its axle: its motion is then taken before the spin, whose angle does not enter."""
+        link, axis = self.measures.links[self.wheel.body], AXIS[self.wheel.axis]
+        beside = [c for i, c in enumerate(self.local_center) if i != axis]
+        return link.spin is not None and link.spin.axis == axis and all(is_zero(c) for c in beside)
+
+    @cached_property
+    def pose(self) -> Pose:
+        if not self.before_spin:
+            return self.measures.poses[self.wheel.body]
+        link = self.measures.links[self.wheel.body]
+        return along_steps(self.measures.poses[link.parent.name] if link.parent else IDENTITY_POSE, link.steps)
+
+    @cached_property
+    def _twist(self) -> Twist:
+        if not self.before_spin:
+            return self.measures.twists[self.wheel.body]
+        link, scope = self.measures.links[self.wheel.body], self.measures.scope
+        rates = {name: scope.symbol(name) for name in scope.velocities}
+        found = self.measures.twists[link.parent.name] if link.parent else ZERO_TWIST
+        for step in link.steps:
+            found = propagate(step, found, rates)
+        assert link.spin is not None and link.spin.velocity is not None  # of a rotor
+        spun = scale(link.spin.scale * rates[link.spin.velocity], UNIT[link.spin.axis])
+        return Twist(found.origin, add(found.angular, spun))
+
+    @cached_property
     def center(self) -> Vec:
-        scope = self.measures.scope
-        return self.measures.poses[self.wheel.body].of(tuple(scope.value(c) for c in self.wheel.center))  # type: ignore[arg-type]
+        return self.pose.of(self.local_center)
 
     @cached_property
     def axle(self) -> Vec:
         """Unit vector along the wheel's axis."""
-        return times(self.measures.poses[self.wheel.body].rotation, UNIT[AXIS[self.wheel.axis]])
+        return times(self.pose.rotation, UNIT[AXIS[self.wheel.axis]])
 
     @cached_property
     def surface_parameters(self) -> tuple[ca.SX, ca.SX]:
@@ -227,15 +271,18 @@ class WheelOnGround:
         return self.surface.velocity(*self.surface_parameters)
 
     @cached_property
+    def ground_friction(self) -> ca.SX:
+        """Relative coefficient of friction of the ground at the contact."""
+        return self.surface.friction(*self.surface_parameters)
+
+    @cached_property
     def hub_velocity(self) -> Vec:
-        scope, body = self.measures.scope, self.wheel.body
-        center: Vec = tuple(scope.value(c) for c in self.wheel.center)  # type: ignore[assignment]
-        return times(self.measures.poses[body].rotation, self.measures.twists[body].at(center))
+        return times(self.pose.rotation, self._twist.at(self.local_center))
 
     @cached_property
     def angular(self) -> Vec:
         """Angular velocity of the wheel in the world."""
-        return times(self.measures.poses[self.wheel.body].rotation, self.measures.twists[self.wheel.body].angular)
+        return times(self.pose.rotation, self._twist.angular)
 
     @cached_property
     def slip(self) -> tuple[ca.SX, ca.SX]:
@@ -272,60 +319,26 @@ class WheelOnGround:
         return Call(function, (Name(self.name),))
 
 
-ResidualContact = WheelOnGround | SurfacePair | PointOnSurface
+@dataclass(frozen=True, eq=False)
+class WheelOnFeature(WheelOnGround):
+    """A wheel on a plane or an edge of a profile."""
 
+    bounded = True
 
-def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[KnifeEdgeOnGround]]:
-    """Contacts and knife edges that are residual constraints; registers their measures for expressions: `slip_along(front)`,
-    `slip_across(front)`, and of wheels and knife edges `gap(front)`."""
-    system = measures.scope.system
-    wheels = [wheel for wheel in system.wheels if system.touches(wheel)]
-    edges = [] if system.ground.still else system.edges
-    without_slip = bool(edges or system.point_contacts) or any(isinstance(wheel.contact, Rolling) for wheel in wheels)
-    needed = wheels or edges or system.point_contacts
-    surface = GroundSurface(measures.scope, without_slip) if needed else None
-    found = {w.name: WheelOnGround(w, measures, surface, system.ground.curved) for w in wheels if surface is not None}
-    blades = {e.name: KnifeEdgeOnGround(e, measures, surface) for e in edges if surface is not None}
-    points = {c.name: PointOnSurface(c, measures, surface) for c in system.point_contacts if surface is not None}
-    pairs = {c.name: SurfacePair(c, measures) for c in system.surface_contacts}
-    special = measures.scope.special
-    for k, name in enumerate(("gap", "gap_along", "gap_across")):
-        asked: dict[str, WheelOnGround | KnifeEdgeOnGround | PointOnSurface] = {
-            **found,
-            **({**blades, **points} if k == 0 else {}),
-        }
-        special[name] = _measure(name, {n: partial(_entry, c, "gap", k) for n, c in asked.items()})
-    for k, row in enumerate(ROWS):
-        special[f"contact_{row}"] = _measure(f"contact_{row}", {n: partial(_entry, c, "residuals", k) for n, c in pairs.items()})
-    every: dict[str, ResidualContact] = {**found, **points, **pairs}
-    for k, name in enumerate(("slip_along", "slip_across")):
-        special[name] = _measure(name, {n: partial(_entry, c, "slip", k) for n, c in {**every, **blades}.items()})
-    return list(every.values()), list(blades.values())
+    @property
+    def size(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        return self.measures.scope.value(self.wheel.radius) if self.surface.feature.is_edge else ca.SX(0)
 
+    @cached_property
+    def normal(self) -> Vec:
+        assert isinstance(self.surface, FeatureSurface)
+        if not self.surface.feature.is_edge:
+            return self.surface.normal(ZERO, ZERO)
+        return edge_normal(sub(self.center, self.surface.origin), self.axle, self.measures.scope.value(self.wheel.radius))
 
-def _entry(contact: ResidualContact | KnifeEdgeOnGround, what: str, index: int) -> ca.SX:
-    return getattr(contact, what)[index]
-
-
-def _measure(function: str, contacts: dict[str, Callable[[], ca.SX]]) -> Callable[[tuple[Expr, ...]], ca.SX]:
-    def call(arguments: Sequence[Expr]) -> ca.SX:
-        asked = arguments[0].identifier if len(arguments) == 1 and isinstance(arguments[0], Name) else None
-        if asked not in contacts:
-            listed = ", ".join(contacts) or "none here"
-            raise ModelError(
-                f"{function} takes the name of a wheel that can slip, of a wheel or knife edge on curved or moving ground, or "
-                f"of a contact of surfaces ({listed}); got ({', '.join(map(str, arguments))})"
-            )
-        return contacts[asked]()
-
-    return call
-
-
-def track_heading(contact: ResidualContact) -> ca.SX:
-    """Heading of the track on the ground."""
-    return ca.atan2(contact.forward[1], contact.forward[0])
-
-
-def friction_ratio(along: ca.SX, across: ca.SX, normal: ca.SX) -> ca.SX:
-    """Tangential force divided by the normal force."""
-    return length([along, across]) / (ca.fabs(normal) + 1e-12)
+    @cached_property
+    def lands(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        scope = self.measures.scope
+        return self.surface.region(self.point, self.normal, scope.value(self.wheel.radius) + scope.value(self.wheel.tube))

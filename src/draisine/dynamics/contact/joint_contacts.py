@@ -10,15 +10,15 @@ import casadi as ca
 
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.model.contact import DryFriction
+from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.items import JointFriction, ResidualConstraint, Stop
 
 
 @dataclass(frozen=True, eq=False)
-class JointStop:
-    """A stop of a measure: gap, and no slip."""
+class _OfJoint:
+    """What stops and dry friction have in common."""
 
-    item: Stop
+    item: Stop | JointFriction
     measures: Measures
 
     @property
@@ -28,6 +28,16 @@ class JointStop:
     @property
     def friction(self) -> DryFriction:
         return self.item.friction
+
+    def residual_constraints(self) -> list[ResidualConstraint]:
+        return [self.item.residual()]
+
+
+@dataclass(frozen=True, eq=False)
+class JointStop(_OfJoint):
+    """A stop of a measure: gap, and no slip."""
+
+    item: Stop
 
     @cached_property
     def gap(self) -> tuple[ca.SX]:
@@ -37,24 +47,12 @@ class JointStop:
     def slip(self) -> tuple[ca.SX, ...]:
         return ()
 
-    def residual_constraints(self) -> list[ResidualConstraint]:
-        return [self.item.residual()]
-
 
 @dataclass(frozen=True, eq=False)
-class JointSlip:
+class JointSlip(_OfJoint):
     """Dry friction against the rate of a measure: slip, and no gap that could open."""
 
     item: JointFriction
-    measures: Measures
-
-    @property
-    def name(self) -> str:
-        return self.item.name
-
-    @property
-    def friction(self) -> DryFriction:
-        return self.item.friction
 
     @property
     def gap(self) -> tuple[ca.SX]:
@@ -63,9 +61,6 @@ class JointSlip:
     @cached_property
     def slip(self) -> tuple[ca.SX, ...]:
         return (self.measures.scope.value(self.item.slip),)
-
-    def residual_constraints(self) -> list[ResidualConstraint]:
-        return [self.item.residual()]
 
 
 JointContact = JointStop | JointSlip

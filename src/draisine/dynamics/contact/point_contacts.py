@@ -6,17 +6,20 @@ centers for two spheres. So no surface parameters are needed, and the gap has a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
 
+from draisine.dynamics.contact.ground_features import FeatureSurface
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.linear_algebra import UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
+from draisine.dynamics.linear_algebra import AXIS, UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
 from draisine.errors import ModelError
-from draisine.expr.expression import Call, Name
-from draisine.model.contact import ROLLING, DryFriction, TangentialLaw
+from draisine.expr.expression import Call, Name, Number
+from draisine.model.contact.dry_friction import DryFriction
+from draisine.model.contact.laws import ROLLING, TangentialLaw
 from draisine.model.items import GROUND, Coordinate, PointContact, ResidualConstraint
 
 
@@ -26,9 +29,10 @@ class PointOnSurface:
 
     item: PointContact
     measures: Measures
-    surface: GroundSurface
+    surface: GroundSurface | FeatureSurface
 
     supported_by_joints = False
+    bounded: ClassVar[bool] = False  # whether it ends where `lands` does
 
     @property
     def name(self) -> str:
@@ -41,7 +45,15 @@ class PointOnSurface:
 
     @property
     def friction(self) -> DryFriction | None:
-        return self.item.friction
+        """The law of its rows: across the track alone where it glides along it."""
+        law = self.item.friction
+        return replace(law, static=self.item.across, kinetic=self.item.across) if law and self.item.across_only else law
+
+    @cached_property
+    def row_scales(self) -> tuple[ca.SX, ca.SX]:
+        """Factors of the slips along and across in its rows: with those of friction relative to that along the track, the
+        ellipse of friction becomes a circle, and the force of largest dissipation points against the slip."""
+        return ca.SX(1), self.measures.scope.value(self.item.anisotropy)
 
     @property
     def lags(self) -> tuple[Coordinate, ...]:
@@ -110,6 +122,13 @@ class PointOnSurface:
         where = self.item.lands_where
         return ca.SX(1) if where is None else self.measures.scope.value(where)
 
+    @property
+    def size(self) -> ca.SX:
+        """Of what it may fly past: another sphere, from outside; 0 for a plane."""
+        if self.item.on_radius is None or self._inside:
+            return ca.SX(0)
+        return self.radius + self.measures.scope.value(self.item.on_radius)
+
     @cached_property
     def contact_point(self) -> Vec:
         return sub(self.center, scale(self.radius, self.normal))
@@ -117,6 +136,10 @@ class PointOnSurface:
     @cached_property
     def forward(self) -> Vec:
         """A direction in the tangent plane: x of the ground or of the frame, or, between spheres, normal to the y axis."""
+        if self.item.along is not None:
+            track = self.measures.to_world(self.item.point, UNIT[AXIS[self.item.along]])
+            left = cross(self.normal, track)
+            return scale(1 / ca.sqrt(dot(left, left)), cross(left, self.normal))
         if not self._on_ground and self.item.on_radius is None:
             return self.measures.to_world(self.item.on, UNIT[0])
         inside = cross(UNIT[1], self.normal)
@@ -163,7 +186,35 @@ class PointOnSurface:
         call, v = (Name(self.name),), self.measures.scope.v
         found = [ResidualConstraint(f"{self.name}_contact", ((f"{self.name}_normal", Call("gap", call)),))]
         ways = [way for way, slip in zip(("along", "across"), self.slip, strict=True) if ca.jacobian(slip, v).nnz()]
+        ways = [way for way in ways if way == "across" or not self.item.across_only]
         if ways:
-            slips = tuple((f"{self.name}_{way}", Call(f"slip_{way}", call)) for way in ways)
+            factor = {"along": Number(1.0), "across": self.item.anisotropy}
+            slips = tuple((f"{self.name}_{way}", factor[way] * Call(f"slip_{way}", call)) for way in ways)
             found.append(ResidualConstraint(f"{self.name}_rolling", slips, "velocity", "m/s"))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnFeature(PointOnSurface):
+    """A point or a sphere on a plane of a profile, or a sphere on an edge."""
+
+    bounded = True
+
+    @property
+    def size(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        return self.radius if self.surface.feature.is_edge else ca.SX(0)
+
+    @cached_property
+    def normal(self) -> Vec:
+        assert isinstance(self.surface, FeatureSurface)
+        if not self.surface.feature.is_edge:
+            return self.surface.normal(ZERO, ZERO)
+        away = sub(self.center, self.surface.origin)
+        size = ca.sqrt(away[0] ** 2 + away[2] ** 2)
+        return away[0] / size, ZERO, away[2] / size
+
+    @cached_property
+    def lands(self) -> ca.SX:
+        assert isinstance(self.surface, FeatureSurface)
+        return self.surface.region(self.contact_point, self.normal, self.radius)

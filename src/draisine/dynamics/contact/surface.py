@@ -31,6 +31,7 @@ class GroundSurface:
         # material points stay on the surface: dz = s_t dt + s_x dx + s_y dy
         lifted = ca.jacobian(self._height, scope.t) + self._jacobian[0] * along + self._jacobian[1] * across
         self._velocity = (along, across, lifted)
+        self._friction = scope.value(ground.friction, at)
 
     def point(self, x: ca.SX, y: ca.SX) -> Vec:
         return x, y, self._at(self._height, x, y)
@@ -45,6 +46,10 @@ class GroundSurface:
     def velocity(self, x: ca.SX, y: ca.SX) -> Vec:
         """Velocity of the ground's material point."""
         return tuple(self._at(c, x, y) for c in self._velocity)  # type: ignore[return-value]
+
+    def friction(self, x: ca.SX, y: ca.SX) -> ca.SX:
+        """Relative coefficient of friction."""
+        return self._at(self._friction, x, y)
 
     def _at(self, quantity: ca.SX, x: ca.SX, y: ca.SX) -> ca.SX:
         return fold_constant(ca.substitute(ca.SX(quantity), ca.vertcat(*self._place), ca.vertcat(x, y)))

@@ -17,7 +17,8 @@ from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
 from draisine.expr.expression import Call, Expr, Name
-from draisine.model.contact import Coulomb, DryFriction, Rolling, TangentialLaw
+from draisine.model.contact.dry_friction import DryFriction
+from draisine.model.contact.laws import Coulomb, Rolling, TangentialLaw
 from draisine.model.items import Coordinate, ResidualConstraint, SurfaceContact
 
 ROWS = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2")

@@ -169,16 +169,17 @@ def poses(links: list[Link], templates: TemplateCache = NO_TEMPLATES) -> dict[st
     """Pose of every body, spins included."""
     found: dict[str, Pose] = {}
     for link in links:
-        found[link.name] = templates(_followed, found[link.parent.name] if link.parent else IDENTITY_POSE, link.all_steps)
+        found[link.name] = templates(along_steps, found[link.parent.name] if link.parent else IDENTITY_POSE, link.all_steps)
     return found
 
 
 def follow(pose: Pose, link: Link) -> Pose:
     """Pose of a link from that of its parent, in the same axes."""
-    return _followed(pose, link.all_steps)
+    return along_steps(pose, link.all_steps)
 
 
-def _followed(pose: Pose, steps: list[Step]) -> Pose:
+def along_steps(pose: Pose, steps: list[Step]) -> Pose:
+    """The pose after some steps."""
     for step in steps:
         if isinstance(step, Translation):
             pose = Pose(pose.of(step.by), pose.rotation)

@@ -25,7 +25,7 @@ from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS
-from draisine.model.contact import Rolling
+from draisine.model.contact.laws import Rolling
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, PointContact, Rotate, System, Translate, Wheel
 from draisine.model.model import Model
 from draisine.model.vocabulary import events_with_forces

@@ -186,14 +186,19 @@ class ReducedFormulation(BaseFormulation):
             found["the rows that are solved for lose rank"] = self._relative_to_typical(squared_volume(kept))
         return found
 
-    def _monitor(self) -> Program | None:
+    @property
+    def condition(self) -> ca.SX | None:
         """Root of the sum of squares: √Σ H² for the velocities, a cheap upper bound of the largest amplification."""
         if not self.plan.blocks:
             return None
         total = ZERO
         for square in (*self._amplified.values(), *self._degenerate.values()):
             total = plus(total, square)
-        return self.program("monitor", {"condition": (ca.sqrt(total), ["condition"])})
+        return ca.sqrt(total)
+
+    def _monitor(self) -> Program | None:
+        condition = self.condition
+        return None if condition is None else self.program("monitor", {"condition": (condition, ["condition"])})
 
     def _causes(self) -> Program | None:
         if not self.plan.blocks:

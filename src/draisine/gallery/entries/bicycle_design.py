@@ -26,6 +26,7 @@ from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
 from draisine.stability.critical import Critical
 from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.labels import legend_above
 from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 CHOSEN = ("trail", "steer_axis_tilt")
@@ -132,7 +133,7 @@ def _design(before: Range, after: Range) -> Any:
             left.plot([math.degrees(at)] * 2, [found.weave, found.capsize], "o-", color=color, lw=2.5, ms=4)
         left.set_xlabel("steer axis from the vertical [°]")
         left.set_ylabel("stable speeds [m/s]")
-        left.legend(loc="lower right")
+        legend_above(left, 3.4)
         for design, found, color, label in (
             (BENCHMARK, before, FAINT, "benchmark"),
             (best_design(), after, COLORS[0], "designed"),
@@ -143,5 +144,5 @@ def _design(before: Range, after: Range) -> Any:
         right.set_xlabel("speed [m/s]")
         right.set_ylabel("largest real part [1/s]")
         right.set_ylim(-1.2, 3)
-        right.legend(loc="upper right")
+        legend_above(right, 3.4)
     return drawing

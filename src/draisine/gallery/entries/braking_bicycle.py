@@ -21,7 +21,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry, live, modes_of
-from draisine.model.contact import dry_friction
+from draisine.model.contact.dry_friction import dry_friction
 from draisine.model.items import Parameter
 from draisine.model.model import Model
 from draisine.view.plots.contact_modes import mode_figure

@@ -24,7 +24,7 @@ import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry, live
-from draisine.model.contact import LinearTire
+from draisine.model.contact.tires import LinearTire
 from draisine.model.items import Coordinate, Joint, Parameter, Rotate, Translate
 from draisine.model.model import Model
 from draisine.view.plots.canvas import panels

@@ -19,6 +19,7 @@ import sympy as sp
 import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.labels import legend_above
 from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 TRUTH = {"length": 1.3, "friction": 0.35}
@@ -109,7 +110,7 @@ def _picture(run: dr.Trajectory, data: Any, reported: dr.estimation.FilterResult
             marker.plot(data["time"], data[column], ".", color=COLORS[k], ms=4)
             marker.plot(reported.time, reported[name], color=COLORS[k], lw=1.0, label=f"{name}, seen and found")
         marker.set_ylabel("marker [m]")
-        marker.legend(loc="upper right", ncols=2)
+        legend_above(marker, PAGE)
         tension.plot(reported.time, reported["tension"], color=COLORS[0], lw=1.0)
         tension.set_ylabel("tension/(m l) [1/s²]")
         half = 1.96 * reported.deviation("tension")
@@ -119,7 +120,7 @@ def _picture(run: dr.Trajectory, data: Any, reported: dr.estimation.FilterResult
         )
         error.set_ylabel("its error [10⁻³/s²]")
         error.set_xlabel("time [s]")
-        error.legend(loc="upper right", ncols=2)
+        legend_above(error, PAGE)
         for k, (name, truth) in enumerate(TRUTH.items()):
             axes = drawing.add_subplot(grid[3, k])
             for row, fit in enumerate(fits.values()):

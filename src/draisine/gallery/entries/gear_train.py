@@ -27,6 +27,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.shapes import STEEL, gear
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -46,21 +47,39 @@ def planetary_gear() -> Model:
     i_carrier, m_planet = m.parameter("i_carrier", 8e-3, "kg*m^2", "with its drum"), m.parameter("m_planet", 0.6, "kg")
     ring_teeth = sun_teeth + 2 * planet_teeth
 
-    m.body("sun_gear", mass=1.5, inertia=(i_sun / 2, i_sun, i_sun / 2))
-    m.body("carrier_arm", mass=3.0, inertia=(i_carrier / 2, i_carrier, i_carrier / 2))
+    pitch = 0.09 / (20 + 16)  # m a tooth: radius of the pitch circle, at the default numbers of teeth
+    spider = [
+        {"kind": "tube", "path": [(0, 0.025, 0), (*_place(0.09, k)[:1], 0.025, _place(0.09, k)[2])], "radius": 0.008}
+        for k in range(3)
+    ]
+    drum = {"kind": "cylinder", "radius": "drum_radius", "length": 0.04, "at": (0, 0.06, 0), "color": STEEL}
+    ring = [_place(0.09 + 16 * pitch, k, 60) for k in range(61)]
+    m.ground(shapes=[{"kind": "tube", "path": ring, "radius": 0.006, "color": STEEL}])
+    m.body("sun_gear", mass=1.5, inertia=(i_sun / 2, i_sun, i_sun / 2), shapes=gear(20, 20 * pitch, 0.02))
+    m.body("carrier_arm", mass=3.0, inertia=(i_carrier / 2, i_carrier, i_carrier / 2), shapes=[*spider, drum])
     m.revolute("sun", "ground", "sun_gear", axis="y")
     m.revolute("carrier", "ground", "carrier_arm", axis="y")
     for index, planet in enumerate(PLANETS):
-        m.body(f"{planet}_planet", mass=m_planet, inertia=(i_planet / 2, i_planet, i_planet / 2))
+        m.body(
+            f"{planet}_planet", mass=m_planet, inertia=(i_planet / 2, i_planet, i_planet / 2), shapes=gear(16, 16 * pitch, 0.02)
+        )
         turn = 2 * math.pi * index / 3
         at = (reach * math.cos(turn), 0, reach * math.sin(turn))
         m.revolute(planet, "carrier_arm", f"{planet}_planet", axis="y", at=at)
         m.gear(f"{planet}_on_sun", "sun - carrier", planet, -sun_teeth / planet_teeth)
         m.gear(f"{planet}_in_ring", "carrier", planet, -ring_teeth / planet_teeth)
-    m.prismatic("lift", "ground", m.body("load", mass=m.parameter("m_load", 20.0, "kg")), axis="z", at=(0.1, 0, -2))
+    box = {"kind": "box", "size": (0.12, 0.12, 0.12)}
+    m.prismatic(
+        "lift", "ground", m.body("load", mass=m.parameter("m_load", 20.0, "kg"), shapes=[box]), axis="z", at=(0.1, 0.06, -0.6)
+    )
     m.rack("winch", "carrier", "lift", "drum_radius")
     m.generalized_force("sun", m.input("motor_torque", "N*m", "on the sun"))
     return m
+
+
+def _place(radius: float, k: int, of: int = 3) -> tuple[float, float, float]:
+    """The k-th of some places around the middle."""
+    return radius * math.cos(2 * math.pi * k / of), 0.0, radius * math.sin(2 * math.pi * k / of)
 
 
 def by_hand(p: Mapping[str, float], torque: float) -> dict[str, float]:

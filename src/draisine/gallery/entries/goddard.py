@@ -121,7 +121,7 @@ def _ascent() -> Any:
         speed.plot(run.time, run["speed"], color=COLORS[0], label="speed")
         speed.plot(run.time, run["drag"], color=COLORS[2], label="drag")
         speed.plot(run.time, run["mass"], color=FAINT, label="mass")
-        speed.legend(loc="upper right")
+        legend_above(speed, PAGE)
         height.plot(run.time, 1000 * (run["height"] - 1), color=COLORS[0])
         height.set_ylabel("height − 1 [1e-3]")
         height.set_xlabel("time")

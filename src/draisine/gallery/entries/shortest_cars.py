@@ -23,6 +23,7 @@ import draisine as dr
 from draisine.gallery.entries.shortest_words import TURN, Word, dubins, length, reeds_shepp
 from draisine.gallery.registry import Study, entry
 from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.labels import legend_above
 from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 Goal = tuple[float, float, float]  # m, m, rad; the least radius is 1 m, the speed 1 m/s
@@ -160,6 +161,6 @@ def _paths(runs: dict[str, dr.Trajectory]) -> Any:
             axes.set_aspect("equal", adjustable="datalim")
             axes.set_title(title)
             axes.set_xlabel("x [m]")
-            axes.legend(loc="best")
+            legend_above(axes, 3.4)
         panels[0].set_ylabel("y [m]")
     return drawing

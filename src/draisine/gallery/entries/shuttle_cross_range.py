@@ -28,6 +28,7 @@ import draisine as dr
 from draisine.gallery.entries.shuttle import CONSTANTS, DEGREE, FOOT, STATES, UNITS, H, V, alpha, controls, latitude, rates
 from draisine.gallery.registry import Study, entry, live
 from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.labels import legend_above
 from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 MOST_LOAD, MOST_ATTACK = 2.5, 20 * DEGREE  # g, rad
@@ -127,7 +128,7 @@ def _flight(run: dr.Trajectory) -> Any:
         ground.set_ylabel("latitude [°]")
         rows = (
             ("altitude [km]", "altitude", 1e-3, None),
-            ("[°]", "attack", 1 / DEGREE, "angle of attack"),
+            ("angle [°]", "attack", 1 / DEGREE, "angle of attack"),
             ("load [g]", "load", 1.0, None),
         )
         for k, (label, name, unit, legend) in enumerate(rows):
@@ -135,7 +136,7 @@ def _flight(run: dr.Trajectory) -> Any:
             axes.plot(run.time, run[name] * unit, color=COLORS[k], label=legend)
             if legend:
                 axes.plot(run.time, -run["bank"] / DEGREE, color=COLORS[3], label="bank to the left")
-                axes.legend(loc="upper right")
+                legend_above(axes, 3.4)
             axes.set_ylabel(label)
             axes.margins(x=0)
         axes.set_xlabel("time [s]")

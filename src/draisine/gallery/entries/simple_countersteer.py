@@ -26,6 +26,7 @@ import sympy as sp
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
 from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.labels import legend_above
 from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 CONSTANTS = {"I_roll": 9.2, "I_pitch": 11.0, "I_yaw": 2.8, "a": 0.5, "b": 1.0, "g": 9.81, "h": 1.0, "m": 87.0, "v": 5.0}
@@ -119,11 +120,11 @@ def _turn(found: dr.optimal.Solution, printed: dr.optimal.Solution) -> Any:
         above.set_aspect("equal")
         above.set_xlabel("x [m]")
         above.set_ylabel("y [m]")
-        above.legend(loc="upper left")
+        legend_above(above, 3.4)
         for k, name in enumerate(("heading", "steer", "lean")):
             angles.plot(found.time, np.degrees(found[name]), color=COLORS[k], label=name)
         angles.axhline(90, color=COLORS[0], lw=0.8, ls=":")
         angles.set_xlabel("time [s]")
-        angles.set_ylabel("[°]")
-        angles.legend(loc="upper left")
+        angles.set_ylabel("angle [°]")
+        legend_above(angles, 3.4)
     return drawing

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.shapes import STEEL
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import COLORS, FAINT, INK, PAGE
@@ -52,7 +53,13 @@ def chaplygin_sleigh() -> Model:
     a = m.parameter("mass_ahead", 0.25, "m", "center of mass ahead of the blade")
     k = m.parameter("gyration_radius", 0.35, "m", "√(I/m) about the center of mass")
     mass = m.parameter("m_sleigh", 2.0, "kg")
-    sleigh = m.body("sleigh", mass=mass, inertia=(mass * k**2, mass * k**2, mass * k**2))
+    deck = [(0.3, 0.0), (0.2, 0.14), (-0.35, 0.2), (-0.35, -0.2), (0.2, -0.14)]
+    shapes: list[dict[str, Any]] = [
+        {"kind": "prism", "profile": deck, "length": 0.03, "axis": "z", "at": (0, 0, 0.1)},
+        {"kind": "box", "size": (0.2, 0.008, 0.09), "at": (-a, 0, 0.045), "color": STEEL},  # the blade
+        *({"kind": "sphere", "radius": 0.04, "at": (0.12, side, 0.04), "color": STEEL} for side in (-0.1, 0.1)),  # free casters
+    ]
+    sleigh = m.body("sleigh", mass=mass, inertia=(mass * k**2, mass * k**2, mass * k**2), shapes=shapes)
     m.planar(sleigh)
     m.knife_edge(sleigh, at=(-a, 0, 0), along="x", name="blade")
     m.point("blade", sleigh, at=(-a, 0, 0))

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.expr.expression import Expr
 from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.shapes import STEEL
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -75,9 +76,12 @@ def _crank_and_rod(name: str) -> tuple[Model, Expr]:
     flywheel = m.parameter("i_crank", 0.004, "kg*m^2", "of crank and flywheel, balanced")
     m_rod, to_center = m.parameter("m_rod", 0.6, "kg"), m.parameter("rod_center", 0.045, "m", "from the crank's end")
     i_rod = m.parameter("i_rod", 0.0015, "kg*m^2", "about the rod's own center of mass")
-    m.body("crank", mass=3.0, inertia=(flywheel, flywheel, flywheel))
+    web = {"kind": "tube", "path": [(0, 0, 0), (radius, 0, 0)], "radius": 0.009}
+    disk = {"kind": "cylinder", "radius": 0.055, "length": 0.012, "at": (0, 0.03, 0), "color": STEEL}
+    can = {"kind": "cylinder", "radius": 0.03, "length": 0.045, "axis": "x", "at": (0.008, 0, 0)}
+    m.body("crank", mass=3.0, inertia=(flywheel, flywheel, flywheel), shapes=[web, disk])
     m.body("rod", mass=m_rod, center_of_mass=(to_center, 0, 0), inertia=(0, i_rod, i_rod))
-    m.body("piston", mass=m.parameter("m_piston", 0.5, "kg"), inertia=(4e-4, 4e-4, 4e-4))
+    m.body("piston", mass=m.parameter("m_piston", 0.5, "kg"), inertia=(4e-4, 4e-4, 4e-4), shapes=[can])
     m.revolute("crank_angle", "ground", "crank", axis="y")
     m.revolute("rod_angle", "crank", "rod", axis="y", at=(radius, 0, 0))
     m.independent("crank_angle_rate")

@@ -18,7 +18,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry, live
-from draisine.model.contact import Creep
+from draisine.model.contact.laws import Creep
 from draisine.model.items import Parameter
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry
+from draisine.gallery.shapes import axle
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -46,11 +47,13 @@ def snake_robot(links: int = 4) -> Model:
     m.parameter("lag", 0.5, "rad", "from joint to joint")
     m.parameter("stiffness", 10.0, "N*m/rad", "of the servos")
     m.parameter("damping", 0.02, "N*m*s/rad", "of the servos")
-    link = m.body("link1", "m_link", (0, 0, 0), ("i_link",) * 3)
+    shapes = [{"kind": "box", "size": (0.8 * LENGTH, 0.2 * LENGTH, 0.16 * LENGTH), "at": (0, 0, 0.2 * LENGTH)}]
+    behind = [{**shapes[0], "at": ("-l_link/2", 0, 0.2 * LENGTH)}, *axle(0.34 * LENGTH, 0.1 * LENGTH, "-l_link/2")]
+    link = m.body("link1", "m_link", (0, 0, 0), ("i_link",) * 3, shapes=[*shapes, *axle(0.34 * LENGTH, 0.1 * LENGTH)])
     m.planar(link)
     m.knife_edge(link, along="x", name="wheels1")
     for k in range(2, links + 1):
-        link = m.body(f"link{k}", "m_link", ("-l_link/2", 0, 0), ("i_link",) * 3)
+        link = m.body(f"link{k}", "m_link", ("-l_link/2", 0, 0), ("i_link",) * 3, shapes=behind)
         m.revolute(f"joint{k}", f"link{k - 1}", link, axis="z", at=("-l_link/2" if k == 2 else "-l_link", 0, 0), span=(-0.8, 0.8))
         m.knife_edge(link, at=("-l_link/2", 0, 0), along="x", name=f"wheels{k}")
         wave = f"amplitude*sin(frequency*t - {k}*lag)"

@@ -41,6 +41,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.registry import Study, entry, live
+from draisine.gallery.shapes import axle
 from draisine.model.model import Model
 from draisine.view.plots.tracks import track_figure
 from draisine.view.plots.trajectories import channel_figure, energy_figure
@@ -61,10 +62,17 @@ def snakeboard() -> Model:
     m_wheels = m.parameter("m_wheels", 0.5, "kg", "of one wheel set")
     i_wheels = m.parameter("i_wheels", 0.002, "kg*m^2", "of one wheel set")
 
-    board = m.body("board", mass=m_board, inertia=(i_board, i_board, i_board))
-    rotor = m.body("rotor", mass=m_rotor, inertia=(i_rotor, i_rotor, i_rotor))
-    front = m.body("front_wheels", mass=m_wheels, inertia=(i_wheels, i_wheels, i_wheels))
-    back = m.body("back_wheels", mass=m_wheels, inertia=(i_wheels, i_wheels, i_wheels))
+    deck = {"kind": "box", "size": (2 * half, 0.05, 0.012), "at": (0, 0, 0.075)}
+    weight = [
+        {"kind": "tube", "path": [(0, -0.16, 0.1), (0, 0.16, 0.1)], "radius": 0.009},
+        *({"kind": "sphere", "radius": 0.03, "at": (0, side, 0.1)} for side in (-0.16, 0.16)),
+    ]
+    foot = {"kind": "cylinder", "radius": 0.055, "length": 0.012, "axis": "z", "at": (0, 0, 0.062)}
+    board = m.body("board", mass=m_board, inertia=(i_board, i_board, i_board), shapes=[deck])
+    rotor = m.body("rotor", mass=m_rotor, inertia=(i_rotor, i_rotor, i_rotor), shapes=weight)
+    wheels = [foot, *axle(0.11, 0.028)]
+    front = m.body("front_wheels", mass=m_wheels, inertia=(i_wheels, i_wheels, i_wheels), shapes=wheels)
+    back = m.body("back_wheels", mass=m_wheels, inertia=(i_wheels, i_wheels, i_wheels), shapes=wheels)
     m.planar(board)
     m.revolute("rotor", board, rotor, axis="z")
     m.revolute("front_steer", board, front, axis="z", at=(half, 0, 0), span=(-1.0, 1.0))

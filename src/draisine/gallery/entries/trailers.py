@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.errors import ArgumentError
 from draisine.gallery.registry import Study, entry
+from draisine.gallery.shapes import axle
 from draisine.model.model import Model
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.style import PAGE
@@ -34,6 +35,11 @@ from draisine.view.plots.style import PAGE
 Array = NDArray[np.float64]
 
 LENGTH = 1.0  # meters from axle to axle
+TRAILER = [
+    {"kind": "box", "size": (0.45, 0.34, 0.14), "at": ("-l_trailer", 0, 0.22)},
+    *axle(0.44, 0.1, "-l_trailer"),
+    {"kind": "tube", "path": [(0, 0, 0.16), ("-l_trailer", 0, 0.16)], "radius": 0.02},
+]
 
 
 def trailers(count: int = 3) -> Model:
@@ -50,14 +56,17 @@ def trailers(count: int = 3) -> Model:
     m.parameter("i_vehicle", 0.5, "kg*m^2")
     m.parameter("m_trailer", 1.0, "kg", "of each")
     m.parameter("i_trailer", 0.2, "kg*m^2", "of each, about its center of mass")
-    vehicle = m.body("vehicle", "m_vehicle", (0.2, 0, 0), ("i_vehicle",) * 3)
+    cab = {"kind": "box", "size": (0.55, 0.34, 0.2), "at": (0.15, 0, 0.24)}
+    vehicle = m.body(
+        "vehicle", "m_vehicle", (0.2, 0, 0), ("i_vehicle",) * 3, shapes=[cab, *axle(0.44, 0.1), *axle(0.4, 0.07, 0.4)]
+    )
     m.planar(vehicle)
     m.knife_edge(vehicle, along="x", name="axle0")
     m.wrench("vehicle", force=(m.input("push", "N", "along the vehicle"), 0, 0), axes="body", name="drive")
     m.generalized_force("vehicle_heading", m.input("turn", "N*m", "on the vehicle"), name="steering")
     parent = "vehicle"
     for k in range(1, count + 1):
-        trailer = m.body(f"trailer{k}", "m_trailer", ("-l_trailer/2", 0, 0), ("i_trailer",) * 3)
+        trailer = m.body(f"trailer{k}", "m_trailer", ("-l_trailer/2", 0, 0), ("i_trailer",) * 3, shapes=TRAILER)
         place = (0, 0, 0) if k == 1 else ("-l_trailer", 0, 0)
         m.revolute(f"hitch{k}", parent, trailer, axis="z", at=place, span=(-0.8, 0.8))
         m.knife_edge(trailer, at=("-l_trailer", 0, 0), along="x", name=f"axle{k}")

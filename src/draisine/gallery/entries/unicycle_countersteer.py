@@ -87,7 +87,7 @@ def _turn(found: dr.optimal.Solution) -> Any:
         for k, name in enumerate(("heading", "lean", "twist", "pitch")):
             angles.plot(run.time, np.degrees(run[name]), color=COLORS[k], label=name)
         angles.axhline(45, color=COLORS[0], lw=0.8, ls=":")
-        angles.set_ylabel("[°]")
+        angles.set_ylabel("angle [°]")
         legend_above(angles, PAGE)
         speed.plot(run.time, run["speed"], color=COLORS[4])
         speed.set_ylabel("speed [m/s]")

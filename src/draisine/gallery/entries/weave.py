@@ -23,7 +23,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.registry import Study, entry
 from draisine.view.plots.canvas import panels
-from draisine.view.plots.labels import label_axis
+from draisine.view.plots.labels import label_axis, legend_above
 from draisine.view.plots.style import PAGE, style
 from draisine.view.plots.trajectories import channel_figure
 
@@ -106,7 +106,7 @@ def _by_speed(cycles: Sequence[dr.stability.Cycle], leans: Sequence[float], spee
         axes.plot([WEAVE_SPEED], [0.0], "k^", label="weave speed")
         axes.set_xlabel("mean speed [m/s]")
         label_axis(axes.yaxis, "largest lean", "rad")
-        axes.legend()
+        legend_above(axes, PAGE)
     return drawing
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.gallery.registry import Study, entry, live
-from draisine.model.contact import ShenHedrickElkins
+from draisine.model.contact.laws import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bracketed_root

@@ -22,6 +22,7 @@ import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.registry import Study, entry
 from draisine.view.plots.canvas import panels, single_panel
+from draisine.view.plots.labels import legend_above
 from draisine.view.plots.style import COLORS, PAGE, style
 
 SPEED, KICK = 5.0, 0.3  # m/s, rad/s
@@ -92,14 +93,14 @@ def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
         drawing, (first, second, third) = panels(3, PAGE, 0.8 * PAGE)
         first.plot(run.time, np.degrees(run["lean"]), label="lean")
         first.plot(run.time, np.degrees(run["steer"]), label="steer")
-        first.set_ylabel("[°]")
-        first.legend(loc="upper right", ncols=2)
+        first.set_ylabel("angle [°]")
+        legend_above(first, PAGE)
         forward = straight_energy(run["speed"]) - straight_energy(SPEED)
         second.plot(run.time, aside, color=COLORS[0], label="of lean and steer")
         second.plot(run.time, forward, color=COLORS[1], label="of forward motion, more than at first")
         second.plot(run.time, aside + forward, "--", color="0.3", label="sum")
         second.set_ylabel("energy [J]")
-        second.legend(loc="upper right")
+        legend_above(second, PAGE)
         third.plot(run.time, run["speed"], color=COLORS[1])
         third.set_ylabel("speed [m/s]")
         third.set_xlabel("time [s]")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -45,6 +47,7 @@ from draisine.simulation.run import SINGULAR_FACTOR, UNRESOLVED, integrate, smal
 from draisine.simulation.run_warnings import NEARLY_SINGULAR, STIFF_EQUATIONS, fast_event
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.memory import stepping_loop
 
 NO_START = "NO_START"  # the targets of a run contradict each other or the constraints
 Choice = tuple[str, ...]
@@ -87,10 +90,21 @@ class Shared:
         """Whether the equations have switching functions or contacts that open."""
         return bool(self.equations.unilateral) or self.choices.compiled(self.equations.choice).switching is not None
 
+    @cached_property
+    def side_by_side_singles(self) -> bool:
+        """Whether single runs neither derive, compile nor interpret anything: those of contacts that open."""
+        return bool(self.equations.unilateral) and self.choices.compiled(self.equations.choice).switching is None
+
     def ready(self, first: BatchTargets) -> None:
         """Compile what every block needs before threads start. `first` is one sample as a trial."""
         self.prepare(self.equations.choice)
         consistent_starts(self.starts, first)
+        if self.side_by_side_singles:
+            stepping_loop(unilateral=True)
+            residual_kernel(self.equations)
+            if self.chosen.if_stiff is not None:
+                stepping_loop(implicit=True, unilateral=True)
+                _ = self.choices.compiled(self.equations.choice).form
 
     def prepare(self, choice: Choice) -> None:
         """Derive and compile a choice of velocities, at its first use: few ensembles need another than that of the equations."""
@@ -185,9 +199,9 @@ class Worker:
         for index in np.flatnonzero(single):
             if s.stop[0]:
                 return None
-            with s.lock:
-                known = starts.solved[index] and s.steps_singly
-                start = (x[index], self._choices[choice_of[index]]) if known else None
+            known = starts.solved[index] and s.steps_singly
+            start = (x[index], self._choices[choice_of[index]]) if known else None
+            with nullcontext() if known and s.side_by_side_singles else s.lock:
                 self._run_single(requested, int(index), finished, start, residuals)
         self._check_residuals(finished, residuals)
         self._note_nonfinite(finished)

@@ -126,7 +126,8 @@ class EnsembleProblem:
         """A digest of all data that determine the results."""
         e = self.equations
         programs = [e.dynamics, e.report, e.motion, e.project, e.monitor, e.events]
-        programs += [e.contact_margins, e.contact_terms] if e.unilateral else []
+        own = [e.contact_margins, e.contact_terms, e.contact_system, e.usual_dynamics, e.usual_margins, e.usual_project]
+        programs += own if e.unilateral else []
         more = (*more, e.unilateral) if e.unilateral else more
         reported = [getattr(program, "digest", None) for program in _plain(programs)]
         constants = sorted(self.targets.items()), sorted(self.near.items()), self.inputs.tolist(), self.parameters.tolist()

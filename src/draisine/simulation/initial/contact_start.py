@@ -240,7 +240,7 @@ def _gaps(e: Equations, q: np.ndarray, given: Given) -> np.ndarray:
     x = np.concatenate([q, np.zeros(len(e.states) - len(q))])
     slots = [slot.name for slot in e.contact_terms.outputs]
     values = e.contact_terms([t], x, u, p)
-    gaps, lands = np.atleast_1d(values[slots.index("gap")]), np.reshape(values[slots.index("landing")], (-1, 2))[:, 1]
+    gaps, lands = np.atleast_1d(values[slots.index("gap")]), np.reshape(values[slots.index("landing")], (-1, 4))[:, 1]
     return np.where((gaps < -TOUCHES * e.limits.length) & ~(lands > 0.0), np.inf, gaps)
 
 

@@ -49,7 +49,7 @@ def set_current(s: System, z: Vector) -> None:
 def evaluate_rows(s: System, p: Point) -> None:
     """Residuals and their Jacobian at the unknowns y."""
     m, nonlinear = s.motion, s.rows - s.linear
-    if nonlinear > 0:
+    if nonlinear > 0 or s.rest > 0:  # values that are set to rest are read after this
         copy(p.y, s.argument)
         call_kernel(m.kernel, (m.t, m.q, m.v, m.u, m.p), (m.values, m.by_q, m.by_v))
     for i in range(nonlinear):

@@ -61,7 +61,9 @@ class RestTable:
     def of(e: Equations, velocities: Sequence[Quantity], output_rows: Mapping[str, int], first: int) -> RestTable:
         """The table of equations with these velocities; without twists `first` is −1."""
         parts = e.structure
-        driven, ignorable = set(parts.driven), set(parts.ignorable)
+        # the spin of a wheel that may slip follows from its slip, also where a brake or a drive acts on it
+        spins = {spin for _, spin in parts.slips}
+        driven, ignorable = set(parts.driven) - spins, {*parts.ignorable, *spins}
         bodies = parts.bodies if first >= 0 else ()
         units = {v.name: v.unit for v in velocities}
         names = list(units)

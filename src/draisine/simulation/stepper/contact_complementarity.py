@@ -24,6 +24,7 @@ from draisine.simulation.stepper.contact_layout import (
 )
 
 ITERATIONS = 2000  # of the projections
+FEW = 8  # of them after which modes are tried first, and times as many
 RELAXATION = 0.9
 CONVERGED = 1e-13  # relative change of forces
 MOST_ENUMERATED = 4  # contacts of which all combinations are tried
@@ -157,8 +158,26 @@ def keep_modes(c: ContactModes) -> bool:
 
 
 def solve_by_projection(c: ContactModes) -> bool:
-    """Forces by iteration; their modes, if these are right."""
-    iterate_forces(c)
+    """Forces by iteration; their modes, if these are right. Where no slip begins a few iterations may show them."""
+    for k in range(c.rows):
+        c.reaction[k], c.result[k] = 0.0, c.target[k]
+    done, count = 0, FEW
+    while done < ITERATIONS:
+        converged = iterate_forces(c, count)
+        done, count = done + count, FEW * FEW if done == 0 else ITERATIONS
+        if converged:
+            break
+        for k in range(c.rows):
+            c.best_reaction[k], c.best_result[k] = c.reaction[k], c.result[k]
+        if modes_of_forces(c, False):
+            return True
+        for k in range(c.rows):
+            c.reaction[k], c.result[k] = c.best_reaction[k], c.best_result[k]
+    return modes_of_forces(c, True)
+
+
+def modes_of_forces(c: ContactModes, slips: bool) -> bool:
+    """The modes that iterated forces show, and whether they are right; those of slips that begin only with `slips`."""
     for i in range(c.contacts):
         c.choice[i] = OPEN
         if c.active[i] != 0:
@@ -168,7 +187,7 @@ def solve_by_projection(c: ContactModes) -> bool:
     for i in range(c.contacts):
         if begins(c, i):
             size = tangential_size(c, i, c.reaction)
-            if not size > 0.0:
+            if not slips or not size > 0.0:
                 return False
             for w in range(c.ways[i]):
                 c.direction[i, w] = -c.reaction[int(c.tangential[i]) + w] / size
@@ -197,17 +216,16 @@ def strongest(c: ContactModes) -> float:
     return size
 
 
-def iterate_forces(c: ContactModes) -> None:
-    """λ ← P(λ − ρ (a + μ |a_t| n)) contact by contact, P onto the cone of friction."""
-    for k in range(c.rows):
-        c.reaction[k], c.result[k] = 0.0, c.target[k]
-    for _ in range(ITERATIONS):
+def iterate_forces(c: ContactModes, count: int) -> bool:
+    """λ ← P(λ − ρ (a + μ |a_t| n)) contact by contact, P onto the cone of friction; whether it has converged."""
+    for _ in range(count):
         change = 0.0
         for i in range(c.contacts):
             if c.active[i] != 0:
                 change = max(change, project_force(c, i))
         if change <= CONVERGED * strongest(c):
-            return
+            return True
+    return False
 
 
 def project_force(c: ContactModes, i: int) -> float:

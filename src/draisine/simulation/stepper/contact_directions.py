@@ -18,6 +18,8 @@ ITERATIONS = 25
 HALVINGS = 8
 LONGEST = 0.5  # rad, of a Newton step
 DIFFERENCE = 1e-7  # rad
+MOST_TURNS = 100
+TURNED = 1e-13  # what is left across the direction, relative to the first
 COARSE = 0.1  # rad, between two directions that are tried
 
 
@@ -102,19 +104,25 @@ def turn(c: ContactModes, i: int) -> bool:
     c.trial[i, 0], c.trial[i, 1] = c.direction[i, 0], c.direction[i, 1]
     first = sideways(c, i)
     sign = 1.0 if first > 0.0 else -1.0
-    low, high = 0.0, 1e-6
-    while not sign * at_angle(c, i, sign * high) < 0.0:
-        low = high
+    low, high, before = 0.0, 1e-6, abs(first)
+    after = sign * at_angle(c, i, sign * high)
+    while not after < 0.0:
+        low, before = high, after
         high += min(high, COARSE)
         if high > 6.4:
             return False
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if sign * at_angle(c, i, sign * middle) > 0.0:
-            low = middle
+        after = sign * at_angle(c, i, sign * high)
+    left = first
+    for k in range(MOST_TURNS):  # false position with halved values (Illinois), and bisections where that does not serve
+        share = before / (before - after) if k % 4 != 3 else 0.5
+        angle = low + (share if 0.0 < share < 1.0 else 0.5) * (high - low)
+        left = sign * at_angle(c, i, sign * angle)
+        if abs(left) <= TURNED * abs(first) or not low < angle < high:
+            break
+        if left > 0.0:
+            low, before, after = angle, left, 0.5 * after
         else:
-            high = middle
-    left = at_angle(c, i, sign * low)
+            high, after, before = angle, left, 0.5 * before
     return abs(left) <= max(1e-3 * abs(first), 10.0 * BOUNDARY * largest(c))  # not a pole of the forces
 
 

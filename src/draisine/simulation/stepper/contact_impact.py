@@ -49,6 +49,8 @@ def impact_on_one(c: ContactModes, i: int, restitution: float) -> int:
     for w in range(c.ways[i]):
         first = max(first, abs(y[1 + w]))
     before = y[0]
+    if kinetic(c, i) < 0.0 and c.ways[i] > 0:
+        stop_slip(c, i)
     if follow_path(c, i, 0, 0.0, first) != FOUND:  # compression
         return INCONSISTENT
     compressed, done = y[4], y[3]
@@ -66,6 +68,17 @@ def impact_on_one(c: ContactModes, i: int, restitution: float) -> int:
     for w in range(c.ways[i]):
         c.impulse[int(c.tangential[i]) + w] = y[5 + w]
     return FOUND
+
+
+def stop_slip(c: ContactModes, i: int) -> None:
+    """With infinite friction a slip ends at once, by a tangential impulse alone."""
+    y, n, t, ways = c.path, int(c.normal[i]), int(c.tangential[i]), int(c.ways[i])
+    force_against(c, i, y[1], y[2])
+    for w in range(ways):
+        y[5 + w] += c.path_force[w]
+        y[0] += c.delassus[n, t + w] * c.path_force[w]
+    for w in range(ways):
+        y[1 + w] = 0.0
 
 
 def left(y: Vector, kind: int, goal: float) -> float:
@@ -116,10 +129,7 @@ def force_at_rest(c: ContactModes, i: int) -> None:
     g = c.delassus
     if ways == 0:
         return
-    if ways == 1:
-        c.path_force[0] = -g[t, n] / g[t, t] if g[t, t] > FIXED * g[n, n] else 0.0
-    else:
-        force_to_stick(c, i)
+    force_against(c, i, g[t, n], g[t + ways - 1, n])
     size = 0.0
     for w in range(ways):
         size += c.path_force[w] * c.path_force[w]
@@ -150,21 +160,25 @@ def force_at_rest(c: ContactModes, i: int) -> None:
             return
 
 
-def force_to_stick(c: ContactModes, i: int) -> None:
-    """−G_tt⁻¹ G_tn for two directions; without a part along one in which the point cannot move."""
+def force_against(c: ContactModes, i: int, first_part: float, second_part: float) -> None:
+    """−G_tt⁻¹ r, in `path_force`, which makes a motion r vanish; without a part along a direction in which the point cannot
+    move."""
     n, t, g = int(c.normal[i]), int(c.tangential[i]), c.delassus
+    if c.ways[i] == 1:
+        c.path_force[0] = -first_part / g[t, t] if g[t, t] > FIXED * g[n, n] else 0.0
+        return
     mean, half = 0.5 * (g[t, t] + g[t + 1, t + 1]), 0.5 * (g[t, t] - g[t + 1, t + 1])
     spread = math.sqrt(half * half + g[t, t + 1] * g[t + 1, t])
     c.path_force[0], c.path_force[1] = 0.0, 0.0
     if mean - spread > FIXED * (mean + g[n, n]):
         determinant = g[t, t] * g[t + 1, t + 1] - g[t, t + 1] * g[t + 1, t]
-        c.path_force[0] = -(g[t + 1, t + 1] * g[t, n] - g[t, t + 1] * g[t + 1, n]) / determinant
-        c.path_force[1] = -(g[t, t] * g[t + 1, n] - g[t + 1, t] * g[t, n]) / determinant
+        c.path_force[0] = -(g[t + 1, t + 1] * first_part - g[t, t + 1] * second_part) / determinant
+        c.path_force[1] = -(g[t, t] * second_part - g[t + 1, t] * first_part) / determinant
     elif mean + spread > FIXED * g[n, n]:
         first, second = g[t, t + 1], mean + spread - g[t, t]  # the direction of the larger eigenvalue
         if half > 0.0:
             first, second = mean + spread - g[t + 1, t + 1], g[t + 1, t]
-        share = -(first * g[t, n] + second * g[t + 1, n]) / ((mean + spread) * (first * first + second * second))
+        share = -(first * first_part + second * second_part) / ((mean + spread) * (first * first + second * second))
         c.path_force[0], c.path_force[1] = share * first, share * second
 
 
@@ -326,7 +340,7 @@ def row_of_impulse(c: ContactModes, i: int, k: int) -> int:
 def restrict_to_group(c: ContactModes) -> None:
     """Leave only the group active."""
     for i in range(c.contacts):
-        if c.active[i] != 0 and c.group[i] == 0:
+        if c.active[i] != 0 and c.group[i] == 0 and has_normal(c, i):
             c.active[i], c.group[i] = 0, -1
 
 
@@ -338,7 +352,7 @@ def restore_others(c: ContactModes) -> None:
 
 def returns_slip(c: ContactModes, i: int) -> bool:
     """Whether a contact has tangential restitution."""
-    return c.ways[i] > 0 and c.landing[2 * i] > 0.0
+    return c.ways[i] > 0 and c.landing[4 * i] > 0.0
 
 
 def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
@@ -354,7 +368,7 @@ def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
             c.target[int(c.normal[i])] += c.coefficient[3 * i + 2] * min(0.0, c.speed[int(c.normal[i])])
         if c.active[i] != 0 and returns_slip(c, i) and c.speed[int(c.normal[i])] < -collides:
             for w in range(c.ways[i]):
-                c.target[int(c.tangential[i]) + w] += c.landing[2 * i] * c.speed[int(c.tangential[i]) + w]
+                c.target[int(c.tangential[i]) + w] += c.landing[4 * i] * c.speed[int(c.tangential[i]) + w]
     outcome = solve_complementarity(c)
     for i in range(c.contacts):
         if not has_normal(c, i):

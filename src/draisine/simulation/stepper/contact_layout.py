@@ -44,9 +44,11 @@ class ContactModes(Record):
     law: Integers  # (c) of impact
     permanent: Integers  # rows of other constraints
     share: Vector  # (m) compliance of a row, relative to that of contacts
-    margins: Vector  # (2 c)
+    margins: Vector  # (2 c), and the condition of the independent velocities of the usual modes
     sequential: int  # 1 if impacts of several contacts come one after the other
+    bounded: Integers  # (c) 1 if a contact ends where it would not land: on a part of a ground profile
     below: Integers  # (c) 1 if an open contact has passed the other surface where it does not land, and is below it
+    first_step: float  # length of the first step in the present modes
     touch: Vector  # (c) what is added to the gap of an open contact that touches: errors of integration are no approach
     # terms: M v̇ = F + Aᵀ λ, A v̇ + bias, A v = speed
     mass: Vector  # (n n)
@@ -56,7 +58,34 @@ class ContactModes(Record):
     speed: Vector  # (m)
     gap: Vector  # (c)
     coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
-    landing: Vector  # (2 c) tangential restitution; what must be positive where an open contact closes
+    # (4 c) tangential restitution; what must be positive where an open contact closes; scale of the slip across; size of what may
+    # be flown past, 0 for none
+    landing: Vector
+    # factors of the mass matrix, and the dynamics in the present modes (`contact_field`)
+    system_kernel: int  # kernel of (t, x, u, p), 0 for none
+    rates: Vector  # those of the coordinates, and the power of given forces
+    lower: Vector  # (n n) L by columns, the last velocity first, and below in this order
+    inverse: Vector  # (n) D⁻¹
+    load: Vector  # (n) L⁻¹ F
+    columns: Vector  # (m n) L⁻¹ Aᵀ
+    row_side: Vector  # (m) A v̇ of closed contacts
+    row_speed: Vector  # (m) A v, and its part that moving surfaces have
+    drift: Vector  # (m)
+    rubbing: Vector  # (m) forces of friction against the slip, per normal force where there is one
+    gaps: Vector  # (c)
+    forward: Vector  # (c) slip along its direction
+    static_friction: Vector  # (c)
+    compliance: Vector  # (m)
+    multiplier: Vector  # (m)
+    pull: Vector  # (n) L⁻¹ (F + Aᵀ λ)
+    scaled: Vector  # (n)
+    effect: Matrix  # (m, n) of the forces that are solved for
+    field_row: Integers  # (m) their rows
+    field_matrix: Matrix  # (m, m)
+    field_pivot: Integers  # (m)
+    field_side: Vector  # (m)
+    field_force: Vector  # (m)
+    field_new: Vector  # (m)
     # response to forces along the rows, under the other constraints
     system: Matrix
     system_pivot: Integers
@@ -104,6 +133,19 @@ class ContactModes(Record):
     total: Vector  # (m) of all impacts of a change
     lost: float  # energy in it
     late: float  # time of the bounces that are left out
+    # reduced equations of the usual modes (`usual_modes`)
+    stands: Integers  # (c) 1 for contacts that usually stick; others are open
+    usual: int  # whether their kernels are in use
+    usual_dynamics: int  # kernels of (t, x, u, p), 0 for none; p with hoisted values of their own …
+    usual_project: int
+    usual_margins: int
+    usual_parameters: Vector
+    all_dynamics: int  # … and those of all modes
+    all_project: int
+    all_margins: int
+    all_parameters: Vector
+    condition: float  # at the end of the last step
+    worst: float  # condition up to which they are used
     # records of changes, the first of them at the start
     change_room: int
     change_count: int

@@ -7,16 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.jit.kernel import HoistedKernel, Kernel
 from draisine.program.equations import YIELDING, Equations, Unilateral
 from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
 from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, SLIP, STICK, ContactModes
 from draisine.simulation.stepper.contact_slip import SLIPPING
+from draisine.simulation.stepper.layout import Stepper
 
 Reals = NDArray[np.float64]
 
 LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
 CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
 FIRST_ROOM = 64  # changes of modes
+
+
+@dataclass(frozen=True)
+class UsualKernels:
+    """Kernels of the usual modes of contacts."""
+
+    dynamics: HoistedKernel
+    margins: Kernel
+    project: Kernel | None
+    worst: float  # condition of the independent velocities
 
 
 @dataclass(frozen=True)
@@ -30,6 +42,8 @@ class UnilateralKernels:
     rows: int
     first_velocity: int
     length: float
+    system: int = 0
+    usual: UsualKernels | None = None
 
 
 def contact_record(kernels: UnilateralKernels) -> ContactModes:
@@ -44,13 +58,25 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     size = n + m
     made.allocate(
         {
-            **{name: (count,) for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group")},
+            **{
+                name: (count,)
+                for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group", "stands")
+            },
             **{
                 name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
             },
             "angle_matrix": (count, count),
+            "rates": (kernels.first_velocity + 1,),
+            "lower": (n * n,),
+            "columns": (m * n,),
+            "effect": (m, n),
+            "field_matrix": (m, m),
+            **{name: (n,) for name in ("inverse", "load", "pull", "scaled")},
+            **{name: (m,) for name in ("row_side", "row_speed", "drift", "rubbing", "compliance", "multiplier")},
+            **{name: (m,) for name in ("field_row", "field_pivot", "field_side", "field_force", "field_new")},
+            **{name: (count,) for name in ("gaps", "forward", "static_friction")},
             "permanent": (len(permanent),),
-            "margins": (2 * count,),
+            "margins": (2 * count + 1,),
             "mass": (n * n,),
             **{name: (n,) for name in ("force", "free")},
             "row": (m * n,),
@@ -60,8 +86,8 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
             },
             **{name: (m,) for name in ("best_reaction", "best_result", "small_side", "small_row", "small_pivot")},
             "coefficient": (3 * count,),
-            "landing": (2 * count,),
-            "below": (count,),
+            "landing": (4 * count,),
+            **{name: (count,) for name in ("below", "bounded")},
             "system": (size, size),
             **{name: (size,) for name in ("system_pivot", "side")},
             "response": (m, n),
@@ -79,9 +105,25 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.normal[:], made.tangential[:] = [c.normal for c in contacts], [c.tangential for c in contacts]
     made.ways[:], made.law[:] = [c.count for c in contacts], [LAWS[c.impact] for c in contacts]
     made.permanent[:] = permanent
+    made.bounded[:] = [c.bounded for c in contacts]
     made.sequential = int(any(c.sequential for c in contacts))
+    made.stands[:] = [c.stands for c in contacts]
     made.share[:] = [YIELDING if any(row in c.rows for c in contacts if c.normal < 0) else 1.0 for row in range(m)]
     return made
+
+
+def use_usual_modes(modes: ContactModes, kernels: UnilateralKernels, stepper: Stepper, project: int) -> None:
+    """Give the record the kernels of the usual modes and, beside them, those of all modes."""
+    modes.margin_kernel, modes.terms, modes.system_kernel = kernels.margins, kernels.terms, kernels.system
+    modes.all_dynamics, modes.all_project, modes.all_margins = stepper.dynamics, project, kernels.margins
+    if kernels.usual is None:
+        return
+    usual = kernels.usual
+    addresses = usual.dynamics.address, 0 if usual.project is None else usual.project.address, usual.margins.address
+    modes.usual_dynamics, modes.usual_project, modes.usual_margins = addresses
+    modes.worst = usual.worst
+    if modes.usual:  # the same modes by other code
+        stepper.dynamics, stepper.project, modes.margin_kernel = addresses
 
 
 def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Reals:
@@ -100,17 +142,25 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
     contacts, names = equations.unilateral, {quantity.name for quantity in equations.multipliers}
-    found = []
-    for k in range(modes.change_count):
-        named = {c.name: NAMES[mode] for c, mode in zip(contacts, modes.change_mode[k].tolist(), strict=True)}
+    rows = [
+        [(c.tangential + i, way) for i, way in enumerate(w for w in ("along", "across") if f"{c.name}_{w}_multiplier" in names)]
+        for c in contacts
+    ]
+    count, found = modes.change_count, []
+    changes = zip(
+        *(getattr(modes, f"change_{name}")[:count].tolist() for name in ("time", "mode", "impulse", "lost")), strict=True
+    )
+    for time, mode, impulses, lost in changes:
         impulse = {}
-        for c in contacts if modes.change_impulse[k].any() else ():
-            ways = [way for way in ("along", "across") if f"{c.name}_{way}_multiplier" in names]
-            parts = {way: float(modes.change_impulse[k, c.tangential + i]) for i, way in enumerate(ways)}
-            parts["normal"] = float(modes.change_impulse[k, c.normal]) if c.normal >= 0 else 0.0
-            if any(parts.values()):
-                impulse[c.name] = parts["normal"], parts.get("along", 0.0), parts.get("across", 0.0)
-        found.append(ModeChange(float(modes.change_time[k]), named, impulse, float(modes.change_lost[k])))
+        for j, (c, ways) in enumerate(zip(contacts, rows, strict=True) if any(impulses) else ()):
+            parts = {way: impulses[row] for row, way in ways}
+            if "across" in parts:
+                parts["across"] *= float(modes.landing[4 * j + 2])
+            normal = impulses[c.normal] if c.normal >= 0 else 0.0
+            if normal or any(parts.values()):
+                impulse[c.name] = normal, parts.get("along", 0.0), parts.get("across", 0.0)
+        named = {c.name: NAMES[own] for c, own in zip(contacts, mode, strict=True)}
+        found.append(ModeChange(time, named, impulse, lost))
     return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
 
 

@@ -57,13 +57,15 @@ from draisine.simulation.stepper.contact_slip import (
 )
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
 from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
+from draisine.simulation.stepper.usual_modes import enter_usual_modes, leave_usual_modes
 
 CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
 GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
+EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 PROJECTIONS = 2
-BRIEFLY = 1e-3  # s, within which friction would take away the drift of a slip that begins
+BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
 
@@ -84,16 +86,18 @@ def change_modes(s: Stepper, row: int) -> int:
     c.lost, c.late = 0.0, 0.0
     for k in range(c.rows):
         c.total[k] = 0.0
+    leave_usual_modes(s)
     return_to_constraints(s)
     load_terms(s)
     if not respond(c):
         c.outcome = SINGULAR_MASS
         return CONTACT_UNSOLVED
-    activate(c, row)
     if row >= 0 and which == 0 and mode_of(c, ended) == OPEN and passes(c, ended):
         c.below[ended] = 1 - c.below[ended]
         update_parameters(s)
         return CONTINUE
+    if activate(c, row):  # a part of a profile has ended, and the next one has taken over
+        row = -1
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
@@ -108,14 +112,34 @@ def change_modes(s: Stepper, row: int) -> int:
 
 def passes(c: ContactModes, i: int) -> bool:
     """Whether an open contact does not land where its gap vanishes, or is below the other surface."""
-    return has_normal(c, i) and (c.below[i] != 0 or not c.landing[2 * i + 1] > 0.0)
+    return has_normal(c, i) and (c.below[i] != 0 or not c.landing[4 * i + 1] > 0.0)
 
 
-def activate(c: ContactModes, row: int) -> None:
-    """The contacts that are closed, or close where the margin `row` has ended."""
+def is_left(c: ContactModes, i: int) -> bool:
+    """Whether a contact with a part of a ground profile is at its end."""
+    return c.bounded[i] != 0 and c.landing[4 * i + 1] <= EDGE * c.length
+
+
+def takes_over(c: ContactModes, i: int) -> bool:
+    """Whether an open contact with a part of a profile begins where that with its neighbor ends."""
+    near = c.bounded[i] != 0 and mode_of(c, i) == OPEN and c.landing[4 * i + 1] >= -EDGE * c.length
+    return near and abs(c.gap[i]) <= EDGE * c.length
+
+
+def activate(c: ContactModes, row: int) -> bool:
+    """The contacts that are closed, or close where the margin `row` has ended; whether it is that of a part of a profile that has
+    ended, so that the next one takes over."""
+    ended = (row - c.first_margin) // 2 if row >= 0 and (row - c.first_margin) % 2 == 0 else -1
+    left = ended >= 0 and mode_of(c, ended) != OPEN and is_left(c, ended)
+    if left:
+        set_mode(c, ended, OPEN)
     for i in range(c.contacts):
-        closes = row == c.first_margin + 2 * i and mode_of(c, i) == OPEN
-        c.active[i] = 1 if mode_of(c, i) != OPEN or closes or closes_too(c, i) else 0
+        closes = closes_too(c, i) or takes_over(c, i) if left else closes_too(c, i) or i == ended
+        c.active[i] = 1 if mode_of(c, i) != OPEN or closes else 0
+        c.below[i] = 0 if c.active[i] != 0 else c.below[i]
+    if left:
+        c.active[ended], c.below[ended] = 0, 1
+    return left
 
 
 def closes_too(c: ContactModes, i: int) -> bool:
@@ -180,9 +204,10 @@ def collide(s: Stepper) -> bool:
                     if c.coefficient[3 * i + 2] * -speed > slow:
                         bounces = True
         restrict_to_group(c)
-        if count == 1 and not returns_slip(c, last):
+        rests = not bounces and fastest < slow
+        if count == 1 and not returns_slip(c, last) and not (rests and sticks_in_joints(c)):
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
-        elif not bounces and fastest < slow:
+        elif rests:
             c.outcome = stop_rocking(c, slow)
         else:
             c.outcome = impact_on_several(c, bounces, max(slow, room))
@@ -217,6 +242,14 @@ def collided(c: ContactModes) -> bool:
     return found
 
 
+def sticks_in_joints(c: ContactModes) -> bool:
+    """Whether the dry friction of a joint sticks."""
+    found = False
+    for i in range(c.contacts):
+        found = found or (c.active[i] != 0 and not has_normal(c, i) and mode_of(c, i) == STICK)
+    return found
+
+
 def stop_rocking(c: ContactModes, slow: float) -> int:
     """Impulses that end all approach and separation of active contacts, and slow slips with friction: infinitely many impacts of
     a body that rocks from one to another are left out."""
@@ -224,6 +257,8 @@ def stop_rocking(c: ContactModes, slow: float) -> int:
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
         c.choice[i] = OPEN
+        if not has_normal(c, i) and mode_of(c, i) == STICK:
+            c.choice[i] = STICK  # its force would stop within a short time what such an impact sets in motion
         if c.active[i] != 0 and has_normal(c, i):
             rubs = c.coefficient[3 * i + 1] != 0.0  # friction would end such a slip at once
             c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < 10.0 * slow else SLIP
@@ -258,23 +293,31 @@ def bounces_left(c: ContactModes, i: int) -> float:
 
 
 def apply_impulse(s: Stepper) -> None:
-    """Velocities, the energy that is lost, and the work that moving surfaces and stops do."""
+    """Velocities, the energy that is lost, and the work: the change of kinetic energy, with that of moving surfaces, stops and
+    prescribed motions."""
     c = s.modes
-    power, driven = 0.0, 0.0
+    n = c.velocities
+    power, work = 0.0, 0.0
+    for j in range(n):
+        c.side[j] = 0.0
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
-        driven += c.impulse[k] * moving(s, k)
+        for j in range(n):
+            c.side[j] += c.impulse[k] * c.response[k, j]
+    for i in range(n):  # Δv·M (v + Δv/2)
+        for j in range(n):
+            work += c.side[i] * c.mass[i * n + j] * (s.x[c.first_velocity + j] + 0.5 * c.side[j])
+    for j in range(n):
+        s.x[c.first_velocity + j] += c.side[j]
     for k in range(c.rows):
         c.total[k] += c.impulse[k]
         if c.impulse[k] != 0.0:
-            for j in range(c.velocities):
-                s.x[c.first_velocity + j] += c.impulse[k] * c.response[k, j]
             for l in range(c.rows):
                 c.speed[l] += c.impulse[k] * c.delassus[l, k]
     for k in range(c.rows):
         power += c.impulse[k] * c.speed[k]
     c.lost -= 0.5 * power
-    s.x[c.work] += 0.5 * power - driven
+    s.x[c.work] += work
 
 
 def moving(s: Stepper, row: int) -> float:
@@ -389,7 +432,7 @@ def remove_drift(s: Stepper) -> None:
         for w in range(2):
             c.direction[i, w] = 0.0
     solved = solve_choice(c)
-    if not solved or passes_dead_points(c):
+    if not solved or passes_dead_points(s):
         for i in range(c.contacts):
             if not solved and mode_of(c, i) == SLIP:
                 c.choice[i] = SLIP
@@ -404,14 +447,24 @@ def remove_drift(s: Stepper) -> None:
     s.x[c.work] += power
 
 
-def passes_dead_points(c: ContactModes) -> bool:
+def passes_dead_points(s: Stepper) -> bool:
     """Let slips begin as they are that only an impulse beyond that of friction would make zero; whether there are any."""
-    found = False
+    c, found = s.modes, False
     for i in range(c.contacts):
-        begins = c.choice[i] == STICK and mode_of(c, i) == SLIP
-        if begins and tangential_size(c, i, c.reaction) > BRIEFLY * tangential_size(c, i, c.best_reaction):
-            c.choice[i], found = SLIP, True
+        if c.choice[i] == STICK and mode_of(c, i) == SLIP:
+            force = tangential_size(c, i, c.best_reaction)
+            if tangential_size(c, i, c.reaction) > BRIEFLY * time_scale(s, i, force) * force:
+                c.choice[i], found = SLIP, True
     return found
+
+
+def time_scale(s: Stepper, i: int, force: float) -> float:
+    """The time in which the mechanism moves by its typical length, or a force of friction moves it by that from rest."""
+    c = s.modes
+    response = 0.0
+    for w in range(c.ways[i]):
+        response = max(response, c.delassus[int(c.tangential[i]) + w, int(c.tangential[i]) + w])
+    return c.length / (velocity_scale(s) + math.sqrt(c.length * (fall_of(c) + response * force)) + 1e-300)
 
 
 def update_parameters(s: Stepper) -> None:
@@ -431,6 +484,7 @@ def update_parameters(s: Stepper) -> None:
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0
     record_modes(s)
+    enter_usual_modes(s)
 
 
 def record_modes(s: Stepper) -> None:

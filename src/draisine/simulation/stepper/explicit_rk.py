@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Matrix, Vector, call_kernel
-from draisine.simulation.stepper.layout import Stepper, Tableau
+from draisine.simulation.stepper.contact_field import contact_field
+from draisine.simulation.stepper.layout import TERMS, Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
 
 
@@ -42,8 +43,11 @@ def evaluate(s: Stepper, time: float, row: int) -> None:
         if s.switching != 0 and s.sliding > 0:
             sliding_field(s, s.k[row])
             return
-        call_kernel(s.dynamics, (s.time, s.point, s.u, s.parameters), (s.k[row],))
         s.evaluations += 1
+        if s.unilateral != 0 and s.modes.system_kernel != 0 and s.modes.usual == 0:
+            contact_field(s, s.k[row])
+            return
+        call_kernel(s.dynamics, (s.time, s.point, s.u, s.parameters), (s.k[row],))
 
 
 def weighted_sum(k: Matrix, weights: Vector, count: int, target: Vector, width: int) -> None:
@@ -179,6 +183,12 @@ def prepare_dense(s: Stepper, m: Tableau, h: float) -> None:
 def interpolate(s: Stepper, terms: int, theta: float, target: Vector, length: int) -> None:
     """target = the interpolant at the fraction θ of the step, with its first `terms` coefficients."""
     x, f, rest = s.x, s.dense, 1.0 - theta
+    if terms == TERMS:  # of DOP853, in one sum: many points of every step that may end a margin
+        a, b, c, d, e, g, h = f[0], f[1], f[2], f[3], f[4], f[5], f[6]
+        for i in range(length):
+            value = ((((h[i] * theta + g[i]) * rest + e[i]) * theta + d[i]) * rest + c[i]) * theta
+            target[i] = x[i] + ((value + b[i]) * rest + a[i]) * theta
+        return
     for i in range(length):
         value = 0.0
         for back in range(terms):

@@ -10,6 +10,7 @@ import math
 
 from draisine.codegen.jit import sparse_qr
 from draisine.codegen.restricted.types import Vector, call_kernel
+from draisine.simulation.stepper.contact_field import contact_field
 from draisine.simulation.stepper.dense_matrices import clear, clear_matrix, lu_decompose, lu_solve
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite
 from draisine.simulation.stepper.layout import DIVERGED, NONFINITE_VALUES, SINGULAR_MATRIX, SOLVED, UNDETERMINED, Stepper, Tableau
@@ -123,7 +124,12 @@ def residual(s: Stepper, time: float, target: Vector) -> None:
     """F at (time, point, rate). After an abort by the control the target is unchanged."""
     apply_control(s, time)
     if s.aborted == 0:
-        call_kernel(s.residual, (s.time, s.point, s.rate, s.u, s.parameters), (target,))
+        if s.unilateral != 0 and s.modes.system_kernel != 0:
+            contact_field(s, target)
+            for i in range(s.states):
+                target[i] = s.rate[i] - target[i]
+        else:
+            call_kernel(s.residual, (s.time, s.point, s.rate, s.u, s.parameters), (target,))
         s.evaluations += 1
         if s.switching != 0 and s.sliding > 0:
             sliding_field(s, s.sliding_motion)

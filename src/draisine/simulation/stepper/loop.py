@@ -80,12 +80,15 @@ from draisine.simulation.stepper.step_size_control import (
     retry_implicit_step,
     shorten,
 )
-from draisine.simulation.stepper.switch_location import cut_step, find_switch, keep_margins
+from draisine.simulation.stepper.switch_location import cut_step, find_switch, keep_margins, shorten_for_flights
 from draisine.simulation.stepper.switching import (
     begin_branches,
     change_branches,
     start_margins,
 )
+from draisine.simulation.stepper.usual_modes import badly_conditioned, leave_usual_modes
+
+SHORT = 0.1  # steps at the end of a mode, relative to its first one, that are no guide to the next mode
 
 
 def advance(s: Stepper) -> int:
@@ -283,7 +286,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         if s.aborted != 0:
             return ABORTED
         if s.unilateral != 0:
-            factor = shorten_for_slips(s, m, h, cut)
+            factor = min(shorten_for_slips(s, m, h, cut), shorten_for_flights(s, m, h))
             if factor < 1.0:
                 return shorten(s, m, h, factor)
         if cut <= 1.0:
@@ -373,6 +376,10 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
         keep_margins(s)
         if s.unilateral != 0:
             row = follow_slips(s)
+            if badly_conditioned(s):
+                leave_usual_modes(s)
+                copy(s.x, s.point, s.width)
+                evaluate(s, s.t, 0)
         if row < 0:
             s.switches_here = 0
             if s.sliding > 0 and s.dynamics != 0 and m.external == 0:
@@ -403,9 +410,22 @@ def restart(s: Stepper, m: Tableau) -> int:
     if s.events > 0:
         copy(s.x, s.point, s.width)
         evaluate_events(s, s.t, s.grid[0])
-    if s.unilateral != 0 and m.implicit == 0 and s.check_stiffness != 0 and begins_to_slip(s.modes):
-        return STIFF
+    if s.unilateral != 0 and m.implicit == 0 and begins_to_slip(s.modes):
+        return STIFF if s.check_stiffness != 0 else CONTINUE
+    if s.unilateral != 0:
+        lengthen(s, m)
     return CONTINUE
+
+
+def lengthen(s: Stepper, m: Tableau) -> None:
+    """After a change of modes: steps that became short before it need not be short behind it."""
+    c, length = s.modes, abs(s.h)
+    if m.implicit == 0 and m.external == 0 and s.adaptive != 0:
+        if length < SHORT * c.first_step:
+            first_step(s)
+            s.h = max(length, abs(s.h))
+        s.last_rejected = 0
+        c.first_step = abs(s.h)
 
 
 def finite_dense(s: Stepper, m: Tableau) -> bool:

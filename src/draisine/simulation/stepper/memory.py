@@ -14,7 +14,14 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.event_polynomials import BernsteinBasis, bernstein_basis
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.contact_memory import CHANGES, MODE_ENTRIES, UnilateralKernels, contact_record, grow_changes
+from draisine.simulation.stepper.contact_memory import (
+    CHANGES,
+    MODE_ENTRIES,
+    UnilateralKernels,
+    contact_record,
+    grow_changes,
+    use_usual_modes,
+)
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
 if TYPE_CHECKING:
@@ -251,6 +258,9 @@ class Memory:
         entries = MODE_ENTRIES * len(contacts)
         last = len(self._parameters)
         s.modes.mode = s.parameters[last - entries : last]
+        s.modes.all_parameters = s.parameters
+        usual = kernels.usual
+        s.modes.usual_parameters = s.parameters if usual is None else usual.dynamics.extended(self._parameters)
         s.modes.first_margin, s.margins = s.branch_margins, s.branch_margins + 2 * len(contacts)
         s.modes.work = s.states // (1 + s.variations) - 1
         s.modes.state_before, s.modes.mode_before = np.zeros(s.states), np.zeros(entries)
@@ -312,6 +322,8 @@ class Memory:
         s.mixed_dynamics, s.mixed_rates, s.mixed_events, s.mixed_contact = kernels.mixed
         s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
         s.event_kernel, s.control, s.contact_kernel = kernels.events, kernels.control, kernels.contact
+        if kernels.unilateral is not None:
+            use_usual_modes(s.modes, kernels.unilateral, s, kernels.project)
         if kernels.form is not None:
             s.residual, s.jacobian = kernels.form.residual.address, kernels.form.jacobian.address
 
@@ -533,6 +545,7 @@ _MODULES = (
     "saltation",
     "events_and_samples",
     "contact_monitor",
+    "contact_field",
     "contact_layout",
     "contact_laws",
     "contact_directions",
@@ -541,6 +554,7 @@ _MODULES = (
     "contact_impact",
     "contact_modes",
     "contact_saltation",
+    "usual_modes",
     "event_isolation",
     "layout",
     "loop",

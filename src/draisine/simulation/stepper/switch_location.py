@@ -6,68 +6,118 @@ Restricted Python.
 from __future__ import annotations
 
 from draisine.codegen.restricted.types import Vector
+from draisine.simulation.stepper.contact_layout import MODE_ENTRIES
 from draisine.simulation.stepper.event_isolation import GOLDEN, SEARCH_STEPS
 from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
 from draisine.simulation.stepper.layout import GRID, MARGIN_GRID, Stepper, Tableau
 from draisine.simulation.stepper.switching import evaluate_margins
 
+# Times the variation of the margins of contacts at both ends of a step, or also in its middle: their distance from zero where no
+# more points are examined.
+VERY_FAR, FAR = 16.0, 4.0
 NEVER = 2.0  # a fraction beyond the step
 STEEPER = 1.5  # slopes of a margin between grid points, relative to the largest one that these suggest
+PASSED = 1.0  # of its size, by which a body may move relative to a sphere or an edge in a quarter of a step, near it
 AT_ZERO = 0.05  # a margin below this part of the next one has just begun, and rises
 
 
 def margins_at(s: Stepper, m: Tableau, h: float, theta: float, target: Vector) -> None:
     """All margins at a fraction of the step."""
-    interpolate(s, m.terms if s.dense_ready != 0 else 3, theta, s.point, s.states)
+    interpolate(s, m.terms if s.dense_ready != 0 else 3, theta, s.point, s.width)
     evaluate_margins(s, s.t + theta * h, target)
 
 
 def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     """The fraction of the step at which the first margin ends, in `switch_row`; NEVER if none does.
 
-    If all margins are, on a few points of the step, farther from zero than they vary, none ends. Else they are evaluated on more
-    points of the full interpolant, and near their minima. Those with corners, such as |z| − w, have minima that no parabola
-    suggests: they are searched for wherever the slope would allow one.
+    If all margins are, on a few points of the step, farther from zero than they vary, none ends; those of contacts are smooth,
+    and fewer points may suffice. Else they are evaluated on more points of the full interpolant, and near their minima. Those
+    with corners, such as |z| − w, have minima that no parabola suggests: they are searched for wherever the slope would allow
+    one.
     """
     if s.margins == 0:
         return NEVER
     copy(s.new, s.point, s.states)
     evaluate_margins(s, new_time, s.margin[MARGIN_GRID])
-    fill_margins(s, m, h, MARGIN_GRID // GRID)
-    if stay_away(s):
+    if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID, VERY_FAR):
+        return NEVER
+    margins_at(s, m, h, 0.5, s.margin[MARGIN_GRID // 2])
+    if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID // 2, FAR):
+        return NEVER
+    for part in range(1, GRID):
+        if part != GRID // 2:
+            margins_at(s, m, h, part / GRID, s.margin[part * (MARGIN_GRID // GRID)])
+    if stay_far_away(s, MARGIN_GRID // GRID, 1.0):
         return NEVER
     if s.dense_ready == 0:
         prepare_dense(s, m, h)
         if s.aborted != 0:
             return NEVER
-    fill_margins(s, m, h, 1)
+    last = first_negative(s)
+    for i in range(1, MARGIN_GRID):
+        if i <= last:
+            margins_at(s, m, h, i / MARGIN_GRID, s.margin[i])
+            if i == last and not is_negative(s, last):  # only the cubic was
+                last = MARGIN_GRID
     first = NEVER
     for j in range(s.margins):
-        theta = first_end(s, m, h, j)
+        theta = first_end(s, m, h, j, last)
         if theta < first:
             first, s.switch_row = theta, j
     return first
 
 
-def fill_margins(s: Stepper, m: Tableau, h: float, stride: int) -> None:
-    """The margins at inner points of the step, every `stride`-th of the grid."""
-    for part in range(1, MARGIN_GRID // stride):
-        i = part * stride
-        margins_at(s, m, h, i / MARGIN_GRID, s.margin[i])
+def shorten_for_flights(s: Stepper, m: Tableau, h: float) -> float:
+    """The factor by which a step is to be shortened, 1 for none: in a part of it a body may fly past a sphere or an edge, from
+    one side to the other, which margins at a few points do not show."""
+    c, factor, filled = s.modes, 1.0, False
+    stride = MARGIN_GRID // GRID
+    for i in range(c.contacts if s.adaptive != 0 else 0):
+        size, row = c.landing[4 * i + 3], c.first_margin + 2 * i
+        if not size > 0.0 or c.mode[MODE_ENTRIES * i] != 0.0:
+            continue
+        if not filled:
+            for part in range(1, GRID):
+                margins_at(s, m, h, part / GRID, s.margin[part * stride])
+            filled = True
+        moved = 0.0
+        for part in range(GRID):
+            moved = max(moved, abs(s.margin[(part + 1) * stride, row] - s.margin[part * stride, row]))
+        for part in range(GRID):
+            ends = abs(s.margin[(part + 1) * stride, row]) + abs(s.margin[part * stride, row])
+            if moved > PASSED * size and ends < 1.5 * moved:
+                factor = min(factor, max(0.1, 0.8 * PASSED * size / moved))
+    return factor
 
 
-def stay_away(s: Stepper) -> bool:
-    """Whether the margins on a few points are positive and farther from zero than they vary."""
+def stay_far_away(s: Stepper, stride: int, far: float) -> bool:
+    """Whether the margins at every `stride`-th point are positive and `far` times as far from zero as they vary."""
     for j in range(s.margins):
         lowest = s.margin[0, j]
         highest = lowest
-        for part in range(1, GRID + 1):
-            value = s.margin[part * (MARGIN_GRID // GRID), j]
+        for part in range(1, MARGIN_GRID // stride + 1):
+            value = s.margin[part * stride, j]
             lowest, highest = min(lowest, value), max(highest, value)
-        if not lowest > highest - lowest:
+        if not lowest > far * (highest - lowest):
             return False
     return True
+
+
+def first_negative(s: Stepper) -> int:
+    """The first of a few points at which a margin has ended; the end if there is none. Nothing behind it matters."""
+    for part in range(1, GRID):
+        if is_negative(s, part * (MARGIN_GRID // GRID)):
+            return part * (MARGIN_GRID // GRID)
+    return MARGIN_GRID
+
+
+def is_negative(s: Stepper, i: int) -> bool:
+    """Whether a margin that was positive at the start is negative at a point of the grid."""
+    found = False
+    for j in range(s.margins):
+        found = found or (s.margin[i, j] < 0.0 and s.margin[0, j] > 0.0)
+    return found
 
 
 def keep_margins(s: Stepper) -> None:
@@ -88,15 +138,15 @@ def dips(s: Stepper, j: int, i: int) -> bool:
     return abs(place) < 1.0 and b - 0.5 * bend * place * place < 0.1 * min(a, b, c)
 
 
-def first_end(s: Stepper, m: Tableau, h: float, j: int) -> float:
-    """The fraction at which a margin first ends."""
+def first_end(s: Stepper, m: Tableau, h: float, j: int, last: int) -> float:
+    """The fraction at which a margin first ends, up to a point of the grid."""
     inside = 0.0  # the last point at which it is known to be positive, or −1
     if s.armed[j] == 0 and not s.margin[0, j] > 0.0:
         inside = -1.0
     slope = 0.0
     if j < s.branch_margins and s.margin_corners[j] != 0:
-        slope = STEEPER * steepest(s, j)
-    for i in range(1, MARGIN_GRID + 1):
+        slope = STEEPER * steepest(s, j, last)
+    for i in range(1, last + 1):
         value, theta = s.margin[i, j], i / MARGIN_GRID
         if slope > 0.0 and inside >= 0.0 and s.margin[i - 1, j] > 0.0 and value >= 0.0:
             low = corner(s, m, h, j, i, slope)
@@ -104,7 +154,7 @@ def first_end(s: Stepper, m: Tableau, h: float, j: int) -> float:
                 return bracketed_end(s, m, h, j, (i - 1) / MARGIN_GRID, low)
         if value < 0.0:
             return located_end(s, m, h, j, inside, theta)
-        if i < MARGIN_GRID and inside >= 0.0 and dips(s, j, i):
+        if i < last and inside >= 0.0 and dips(s, j, i):
             low = lowest_point(s, m, h, j, i)
             if low < NEVER:
                 return bracketed_end(s, m, h, j, (i - 1) / MARGIN_GRID, low)
@@ -113,10 +163,10 @@ def first_end(s: Stepper, m: Tableau, h: float, j: int) -> float:
     return NEVER
 
 
-def steepest(s: Stepper, j: int) -> float:
+def steepest(s: Stepper, j: int, last: int) -> float:
     """The largest slope of a margin between two points of the grid."""
     largest = 0.0
-    for i in range(MARGIN_GRID):
+    for i in range(last):
         largest = max(largest, abs(s.margin[i + 1, j] - s.margin[i, j]))
     return largest * MARGIN_GRID
 
@@ -231,14 +281,14 @@ def cut_step(s: Stepper, m: Tableau, theta: float) -> None:
     """Shorten the step to a fraction of it: its end, and its interpolant."""
     interpolate(s, m.terms, theta, s.new, s.unknowns)
     shortened_coefficients(s, m.terms, theta)
-    weights, f, work = s.shorten, s.dense, s.cut_work
-    for l in range(s.width):
-        for i in range(m.terms):
-            work[i] = 0.0
-            for j in range(m.terms):
-                work[i] += weights[i, j] * f[j, l]
-        for i in range(m.terms):
-            f[i, l] = work[i]
+    weights, f = s.shorten, s.dense
+    for i in range(m.terms):  # in place: a coefficient depends on later ones only
+        for l in range(s.width):
+            f[i, l] *= weights[i, i]
+        for j in range(i + 1, m.terms):
+            weight = weights[i, j]
+            for l in range(s.width):
+                f[i, l] += weight * f[j, l]
 
 
 def shortened_coefficients(s: Stepper, terms: int, theta: float) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector, call_kernel
+from draisine.simulation.stepper.contact_field import contact_margins
 from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import (
     AMBIGUOUS,
@@ -57,11 +58,15 @@ def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
     s.time[0] = time
     if s.unilateral != 0:
         contacts = s.modes
-        call_kernel(contacts.margin_kernel, (s.time, s.point, s.u, s.parameters), (contacts.margins,))
+        if contacts.system_kernel != 0 and contacts.usual == 0:
+            contact_margins(s)
+        else:
+            call_kernel(contacts.margin_kernel, (s.time, s.point, s.u, s.parameters), (contacts.margins,))
         for j in range(2 * contacts.contacts):
             target[contacts.first_margin + j] = contacts.margins[j] + (contacts.touch[j // 2] if j % 2 == 0 else 0.0)
             if j % 2 == 0 and contacts.below[j // 2] != 0:
                 target[contacts.first_margin + j] = -contacts.margins[j]
+        contacts.condition = contacts.margins[2 * contacts.contacts]
         if s.branch_margins == 0:
             return
     if s.dynamics == 0:

@@ -41,6 +41,7 @@ from draisine.stability.periodic.contact_motions import (
     ignorable_of_contacts,
     modes_of_samples,
 )
+from draisine.stability.periodic.exchange import exchanged_name, exchanged_places
 from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
 from draisine.stability.periodic.shooting import (
@@ -214,6 +215,7 @@ def limit_cycle(
     nodes: int = 1,
     settle: float = 0.0,
     advance: Mapping[str, float] | None = None,
+    exchange: Mapping[str, str] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
     states: Sequence[str] = (),
@@ -232,6 +234,8 @@ def limit_cycle(
     - `nodes`: number of nodes of multiple shooting; unstable and long motions need several.
     - `advance`: change of deviations in a period, e.g. {"angle": 2 * pi} for a pendulum that turns over. Ignorable coordinates
       (position on the track, angles of rotors) are detected and need not be periodic.
+    - `exchange`: parts of names that change places in a period, {"left": "right"}: the period of a walking machine is then one
+      step, after which the left leg moves as the right one did, and the multipliers are those of a step.
     - `states`: names of deviations, as in `linearize`.
     - `parameters`, `inputs`, `method`: as in `simulate`.
     - `accuracy`: of the closed orbit, relative to the size of the motion; `rounds`: largest number of Newton steps.
@@ -251,6 +255,7 @@ def limit_cycle(
         raise ArgumentError(f"{e.name}: give a guess of the period, or settle=seconds; got period={period!r}")
     fixed = dict(fixed or {})
     named = (*states, *(name for name in fixed if name != PERIOD), *(advance if advance and e.unilateral else ()))
+    named = (*named, *(q.name for q in e.states if exchange and exchanged_name(q.name, exchange) != q.name))
     preferred = tuple(dict.fromkeys(named))
     guess, modes = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
     flow, ignorable = _flow(e, guess, u, modes, preferred, method)
@@ -272,7 +277,8 @@ def limit_cycle(
         flow.node(period * i / nodes, project_onto_constraints(e, 0.0, guess[k], u, modes[k]), modes[k])
         for i, k in enumerate(indices)
     ]
-    conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]))
+    swap = exchanged_places(e, flow, exchange or {}, guess, modes, period if driven else 0.0)
+    conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]), swap)
     first = shoot(flow, conditions, begun, period, p)
     if conditions.autonomous and not conditions.phase_fixed:
         first = replace(off_surfaces(first), begin=0.0)

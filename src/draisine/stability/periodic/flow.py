@@ -116,8 +116,8 @@ class Flow:
         rows, _ = independent_rows(gradient, np.zeros((0, gradient.shape[1])))
         if len(rows) + len(self.naming.chosen) != gradient.shape[1]:
             raise SolverError(
-                f"{self.equations.name}: contacts that are closed or stick differ at the begin and the end of its period, or between "
-                "nodes; give a start, and a period, at which they are the same, and nodes=1"
+                f"{self.equations.name}: contacts that are closed or stick differ at the begin and the end of its period, or "
+                "between nodes; give a start, and a period, at which they are the same, and nodes=1"
             )
         return replace(self.naming, rows=tuple(rows))
 

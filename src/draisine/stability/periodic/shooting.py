@@ -43,6 +43,11 @@ class Conditions:
     fixed: Mapping[str, float]  # deviations at the first node, or the period
     advance: Array  # change of ζ in a period
     phase_fixed: bool = False  # whether a fixed quantity determines the phase
+    exchange: tuple[int, ...] = ()  # the deviations in whose places those at the end of a period come; none exchanged if empty
+
+    def exchanged(self, rows: Array) -> Array:
+        """Deviations at the end of a period, or rows that belong to them, in the places in which they begin the next one."""
+        return rows[list(self.exchange)] if self.exchange else rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +73,9 @@ class Shot:
     def defects(self) -> Array:
         """ζ at the end of each passage − ζ of the next node, in scales, (m, names)."""
         after = [n.values for n in self.nodes[1:]] + [self.nodes[0].values + self.conditions.advance]
-        return np.array([(a.end.values - b) / self.flow.scales for a, b in zip(self.passages, after, strict=True)])
+        ends = [passage.end.values for passage in self.passages]
+        ends[-1] = self.conditions.exchanged(ends[-1])
+        return np.array([(a - b) / self.flow.scales for a, b in zip(ends, after, strict=True)])
 
     @cached_property
     def fixed_residuals(self) -> Array:
@@ -91,7 +98,7 @@ class Shot:
         product = np.eye(len(self.flow.names))
         for passage in self.passages:
             product = passage.matrix @ product
-        return product
+        return self.conditions.exchanged(product)
 
     # ------------------------------------------------------------ linear equations
 
@@ -106,13 +113,14 @@ class Shot:
         matrix = np.zeros((m * d, self.unknowns))
         for i, passage in enumerate(self.passages):
             rows = slice(i * d, (i + 1) * d)
-            matrix[rows, i * d : (i + 1) * d] += passage.matrix * scales / scales[:, None]
+            placed = self.conditions.exchanged if i == m - 1 else np.asarray
+            matrix[rows, i * d : (i + 1) * d] += placed(passage.matrix) * scales / scales[:, None]
             after = (i + 1) % m
             matrix[rows, after * d : (after + 1) * d] -= np.eye(d)
             if self.conditions.autonomous:
-                matrix[rows, m * d] = passage.end.rates * self.period / m / scales
+                matrix[rows, m * d] = placed(passage.end.rates) * self.period / m / scales
             if self.flow.parameter is not None:
-                matrix[rows, -1] = passage.by_parameter * self.flow.size / scales
+                matrix[rows, -1] = placed(passage.by_parameter) * self.flow.size / scales
         return np.vstack([matrix, self._fixed_rows])
 
     @cached_property

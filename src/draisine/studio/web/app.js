@@ -15,7 +15,7 @@
   class Studio {
     constructor(manifest, programs) {
       Object.assign(this, { manifest, programs, riding: false, pace: 1, camera: "orbit", outcome: "ok", rival: null, samples: [], warned: "" });
-      Object.assign(this, { step: NaN, frames: 60, awake: AWAKE, last: null, count: 0 }); // ms a step, frames a second, …
+      Object.assign(this, { step: NaN, frames: NaN, rate: NaN, ticks: [], awake: AWAKE, last: null, count: 0 }); // ms a step, frames a second, …
       this.start = { ...manifest.start };
       this.live = this.another();
       this.theatre = this.scene();
@@ -34,6 +34,8 @@
       this.levers = this.inputs();
       this.gauges = this.dials();
       this.help();
+      this.hint();
+      this.vehicles();
       this.buttons();
     }
 
@@ -135,6 +137,38 @@
       $("countersteering").hidden = !manifest.linear || !/steer/.test(across?.name ?? "");
     }
 
+    /** On the first screen: what hands do here, with keys, or with fingers where there are no keys. */
+    hint() {
+      const { manifest } = this, { across, along } = this.controls.axes, touch = matchMedia("(pointer: coarse)").matches;
+      const both = [across && `↔ ${words(across.name)}`, along && `↕ ${words(along.name)}`].filter(Boolean).join(", ");
+      const rows = touch
+        ? [both && ["pad", `drag: ${both}`], manifest.push && ["push", "a push from the side"], ["↺", "starts again"]]
+        : [across && ["← →", words(across.name)], along && ["↑ ↓", words(along.name)], manifest.push && ["space", "a push from the side"],
+          ["R", "starts again"], ["P", "pauses"], ["?", "all keys"]];
+      for (const row of rows.filter(Boolean)) {
+        const item = document.createElement("li");
+        item.append(Object.assign(document.createElement("kbd"), { textContent: row[0] }), row[1]);
+        $("hint").firstElementChild.append(item);
+      }
+      if (!$("countersteering").hidden) {
+        $("hint").firstElementChild.append(Object.assign(document.createElement("li"), { textContent: "To turn left, first steer slightly to the right." }));
+      }
+      $("hint").hidden = false;
+      const close = () => { $("hint").hidden = true; };
+      $("hint-close").addEventListener("click", close);
+      $("pad").addEventListener("pointerup", close, { once: true });
+      window.addEventListener("keyup", (event) => { if (event.key.startsWith("Arrow")) close(); });
+    }
+
+    /** Other models to ride, where a server offers them. */
+    vehicles() {
+      const { vehicles = [], name } = this.manifest;
+      const option = (one) => Object.assign(document.createElement("option"), { textContent: words(one), value: one, selected: one === name });
+      $("vehicles").append(...vehicles.map(option));
+      $("vehicles").hidden = vehicles.length < 2;
+      $("vehicles").addEventListener("change", () => location.assign(`./${$("vehicles").value}`));
+    }
+
     buttons() {
       // after a click, keys control the model again
       const press = (id, act) => $(id).addEventListener("click", (event) => {
@@ -153,7 +187,7 @@
       $("release").addEventListener("click", () => this.levers.forEach((row) => row.ask(0)));
       const stir = (event) => { if (event.type !== "pointermove" || event.buttons) this.wake(); };
       for (const kind of EVENTS) document.addEventListener(kind, stir, { capture: true, passive: true });
-      document.addEventListener("visibilitychange", () => { this.last = null; });
+      document.addEventListener("visibilitychange", () => { this.last = null; this.ticks.length = 0; }); // a page that slept was not slow
     }
 
     // ---------------------------------------------------------------- running
@@ -272,12 +306,34 @@
 
     frame(now) {
       const passed = this.last === null ? 0 : Math.min(Math.max(now - this.last, 0) / 1000, LONGEST_FRAME);
-      if (passed > 0) this.frames = 0.95 * this.frames + 0.05 / passed;
+      if (this.last !== null) this.measure((now - this.last) / 1000);
       this.last = now;
       if (this.riding) this.wake();
       if (!this.riding || this.rides.shown) this.controls.values(passed); // its knob, and the buttons of gamepads
       if (this.awake > 0 || this.board.stability.waiting()) this.draw(now, passed);
       requestAnimationFrame((next) => this.frame(next));
+    }
+
+    /** Frames a second, and simulated seconds a second, over the last two seconds of the wall clock. */
+    measure(passed) {
+      const { ticks } = this, time = this.shown.time;
+      const jumped = ticks.length && (time < ticks[ticks.length - 1].time || !this.riding);
+      if (jumped) ticks.length = 0;
+      ticks.push({ passed, time });
+      let seconds = ticks.reduce((sum, tick) => sum + tick.passed, 0);
+      while (ticks.length > 2 && seconds > 2) seconds -= ticks.shift().passed;
+      seconds -= ticks[0].passed;
+      this.frames = seconds > 0.5 ? (ticks.length - 1) / seconds : NaN;
+      this.rate = seconds > 0.5 ? (time - ticks[0].time) / seconds / this.manifest.pace : NaN;
+    }
+
+    /** Simulated time, how fast it passes if not as chosen, and frames a second. */
+    clock() {
+      const { riding, rate, frames, pace } = this, slow = riding && rate < 0.95 * pace, known = riding && Number.isFinite(rate);
+      const words = slow ? ` · ${rate.toFixed(2)}×, slower than ${pace === 1 ? "real time" : `the ${pace}× chosen`}` : known && pace !== 1 ? ` · ${pace}× real time` : "";
+      $("clock").textContent = `${this.shown.time.toFixed(1)} s${words}${known ? ` · ${frames.toFixed(0)} frames/s` : ""}`;
+      $("clock").classList.toggle("slow", slow);
+      root.dataset.rate = String(rate);
     }
 
     draw(now, passed) {
@@ -295,6 +351,7 @@
         lifts.update(this.samples);
         charts.update(this.samples);
       }
+      if (this.count % 6 === 0 || !this.riding) this.clock();
       if (this.count++ % 20 === 0) this.pulse();
       root.dataset.time = one.time;
     }
@@ -302,7 +359,7 @@
     pulse() {
       const { live } = this, step = Number.isFinite(this.step) ? this.step.toFixed(3) : "–";
       if (this.rides.recording) $("recorded").textContent = `recording: ${live.recorded.seconds.toFixed(1)} s`;
-      $("pulse").textContent = `${this.frames.toFixed(0)} frames/s · ${step} ms a step of ${live.h * 1000} ms`;
+      $("pulse").textContent = `${step} ms of computing a step of ${live.h * 1000} ms`;
     }
 
     begin() {

@@ -1,7 +1,7 @@
 // Panels: stability, forces and energy, charts of chosen quantities, differences between two designs.
 (() => {
   "use strict";
-  const { Spectrum, Strip, words, shown } = DraisineStudio;
+  const { Spectrum, Strip, words, shown, display } = DraisineStudio;
   const $ = (id) => document.getElementById(id);
   const COARSE = 61, FINE = 161, PATIENCE = 90, REST = 260; // speeds; ms between drawings while a slider moves, and until it rests
   const NEUTRAL = 1e-6; // 1/s: a rate of growth that is none
@@ -28,7 +28,7 @@
       if (!this.linear) return;
       $("sweep").textContent = words(this.linear.sweep);
       this.speed = manifest.outputs.findIndex(({ name }) => name === this.linear.sweep);
-      this.chart = new Spectrum($("spectrum"), css);
+      this.chart = new Spectrum($("spectrum"), css, `${words(this.linear.sweep)} [m/s]`);
       this.css = css;
       this.stale = { since: -Infinity, fine: false };
       this.computed = -Infinity;
@@ -36,7 +36,7 @@
     }
 
     key(second = false) {
-      const lines = [["Re λ, swings", "var(--accent)", "solid"], ["Re λ, does not", "var(--real)", "solid"], ["Im λ", "var(--accent)", "dotted"]];
+      const lines = [["Re λ [1/s], oscillates", "var(--accent)", "solid"], ["Re λ [1/s], does not", "var(--real)", "solid"], ["Im λ [rad/s]", "var(--accent)", "dotted"]];
       if (second) lines.push(["B", "var(--second)", "dashed"]);
       $("spectrum-key").replaceChildren(...lines.map(([text, mark, stroke]) => {
         const item = element("li", text);
@@ -155,7 +155,7 @@
     }
 
     add(name) {
-      const { unit, of } = this.known.get(name), angle = { rad: "°", "rad/s": "°/s" }[unit] ?? unit;
+      const { unit, of } = this.known.get(name), angle = display(unit).unit;
       this.strips.push(new Strip(this.place, {
         title: `${words(name)}${angle ? ", " + angle : ""}`, unit, series: [{ label: "", color: "var(--accent)", of }],
         close: (strip) => { this.strips = this.strips.filter((s) => s !== strip); },
@@ -172,9 +172,9 @@
     body.replaceChildren();
     manifest.parameters.forEach(({ name, unit }, i) => {
       if (!b || a[i] === b[i]) return;
-      const row = body.insertRow();
+      const row = body.insertRow(), { factor, unit: own } = display(unit);
       row.append(element("th", words(name), { scope: "row" }));
-      row.append(element("td", shown(a[i]), { className: "a" }), element("td", shown(b[i]), { className: "b" }), element("td", unit));
+      row.append(element("td", shown(factor * a[i]), { className: "a" }), element("td", shown(factor * b[i]), { className: "b" }), element("td", own));
     });
     $("differences").caption.hidden = body.rows.length > 0;
   }

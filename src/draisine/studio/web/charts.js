@@ -2,11 +2,11 @@
 (() => {
   "use strict";
   const { Plot, short, limits } = DraisinePlot;
-  const degrees = 180 / Math.PI;
+  const { display } = DraisineStudio;
 
   /** Numbers for display: angles in degrees. */
   function withUnit(value, unit, digits = 3) {
-    const [v, u] = unit === "rad" ? [value * degrees, "°"] : unit === "rad/s" ? [value * degrees, "°/s"] : [value, unit];
+    const { factor, unit: u } = display(unit), v = factor * value;
     if (!Number.isFinite(v)) return "–";
     const whole = Math.max(1, Math.ceil(Math.log10(Math.abs(v) + 1e-9))); // digits before the point
     const text = Math.abs(v) >= 1e4 ? short(v) : String(Number(v.toFixed(Math.max(0, digits - whole)))).replace("-", "−");
@@ -49,9 +49,10 @@
   }
 
   class Spectrum {
-    constructor(canvas, css) {
+    constructor(canvas, css, across) {
       this.plot = new Plot(canvas, css);
-      this.plot.top = 16;
+      Object.assign(this.plot, { top: 16, bottom: 30 });
+      this.across = across;
       this.css = css;
       this.sets = [];
     }
@@ -77,15 +78,22 @@
       });
       plot.pen.strokeStyle = css("--faint");
       plot.stroke([[plot.left, plot.py(0)], [plot.w - plot.right, plot.py(0)]]);
+      plot.pen.fillStyle = css("--faint");
+      plot.pen.textAlign = "center";
+      plot.pen.fillText(this.across, (plot.left + plot.w - plot.right) / 2, plot.h - 6);
       this.sets.forEach((set, k) => this.labels(set, k));
     }
 
-    shade({ speeds, re }) {
-      const { plot, css } = this, { pen } = plot;
+    /** Stable ranges, up to the critical speed beside their last sample. */
+    shade({ speeds, re, critical }) {
+      const { plot, css } = this, { pen } = plot, steady = re.map((row) => row.every((v) => v < -1e-6));
       pen.fillStyle = css("--good");
-      const steady = re.map((row) => row.every((v) => v < -1e-6));
-      for (let i = 0; i + 1 < speeds.length; i++) {
-        if (steady[i] && steady[i + 1]) pen.fillRect(plot.px(speeds[i]), 0, plot.px(speeds[i + 1]) - plot.px(speeds[i]) + 0.5, plot.h - plot.bottom);
+      const edge = (i, other) => critical.map(({ speed }) => speed).find((v) => (v - speeds[i]) * (v - speeds[other]) <= 0) ?? speeds[i];
+      for (let first = 0, i = 0; i < speeds.length; i++) {
+        if (steady[i] && !steady[i - 1]) first = i;
+        if (!steady[i] || steady[i + 1]) continue;
+        const low = first > 0 ? edge(first, first - 1) : speeds[first], high = i + 1 < speeds.length ? edge(i, i + 1) : speeds[i];
+        pen.fillRect(plot.px(low), 0, plot.px(high) - plot.px(low), plot.h - plot.bottom);
       }
     }
 
@@ -117,7 +125,7 @@
       const { plot, css } = this, { pen } = plot;
       const seen = critical.filter(({ speed }) => speed > plot.x[0] && speed < plot.x[1]).sort((a, b) => a.speed - b.speed);
       seen.forEach(({ name, speed }, i) => {
-        const color = second ? css("--second") : css("--ink"), text = `${name} ${speed.toFixed(2)}`, wide = pen.measureText(text).width;
+        const color = second ? css("--second") : css("--ink"), text = `${name} ${speed.toFixed(2)} m/s`, wide = pen.measureText(text).width;
         plot.dot(speed, 0, color, 3);
         // labels of the first and last critical speed on different sides, against overlap
         const left = seen.length < 2 ? plot.px(speed) - wide / 2 : i < seen.length / 2 ? plot.px(speed) - wide - 2 : plot.px(speed) + 2;
@@ -171,7 +179,7 @@
 
     draw(samples, window) {
       if (!this.plot.canvas.clientWidth || !samples.length) return;
-      const end = samples[samples.length - 1].time, factor = this.unit.startsWith("rad") ? degrees : 1;
+      const end = samples[samples.length - 1].time, { factor } = display(this.unit);
       const rows = this.series.map(({ of }) => samples.map((sample) => factor * of(sample)));
       const begin = Math.max(end - window, samples[0].time), x = (k) => samples[k].time;
       this.plot.begin([begin, begin + window], limits(rows.flat()), { across: 3 });

@@ -4,6 +4,9 @@
   const raised = (_, power) => [...power].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
   const pretty = (unit) => unit.replaceAll("*", "·").replace(/\^(-?\d)/g, raised);
   const shown = (v) => String(Number(v.toPrecision(6)));
+  const DEGREES = { rad: "°", "rad/s": "°/s", "rad/s^2": "°/s^2" };
+  /** How a quantity is shown: angles in degrees. The model's own unit is radians, in which links and recordings are written. */
+  const display = (unit) => (unit in DEGREES ? { factor: 180 / Math.PI, unit: pretty(DEGREES[unit]) } : { factor: 1, unit: pretty(unit) });
 
   /** An adjustable quantity: `change(value)` returns null or the reason for a refusal. */
   class Row {
@@ -13,6 +16,8 @@
       this.element.className = "row";
       const id = `row-${Row.count++}`;
       const [caption, units, back] = ["label", "span", "button"].map((tag) => document.createElement(tag));
+      const { factor, unit: own } = display(unit), seen = (v) => shown(factor * v);
+      Object.assign(this, { factor, seen });
       this.slider = Object.assign(document.createElement("input"), { type: "range", min: low, max: high, step: "any", id });
       this.box = Object.assign(document.createElement("input"), { type: "number", step: "any" });
       caption.htmlFor = id;
@@ -20,20 +25,22 @@
       caption.title = about ? `${name}: ${about}` : name;
       this.slider.setAttribute("aria-valuetext", "");
       this.slider.dataset.name = this.box.dataset.name = name;
-      this.box.setAttribute("aria-label", `${label}, number${unit ? " in " + unit : ""}`);
+      this.box.setAttribute("aria-label", `${label}, number${own ? " in " + own : ""}`);
       units.className = "unit";
-      units.textContent = units.title = pretty(unit);
+      units.textContent = units.title = own;
       back.type = "button";
       back.textContent = "↺";
-      back.title = `back to ${shown(usual)}`;
-      back.setAttribute("aria-label", `${label} back to ${shown(usual)}`);
+      back.title = `back to ${seen(usual)}`;
+      back.setAttribute("aria-label", `${label} back to ${seen(usual)}`);
       this.element.append(caption, this.slider, this.box, units, back);
       this.slider.addEventListener("input", () => this.ask(Number(this.slider.value)));
-      this.box.addEventListener("change", () => this.ask(this.box.value.trim() === "" ? NaN : Number(this.box.value)));
+      this.box.addEventListener("change", () => this.typed(this.box.value.trim()));
       back.addEventListener("click", () => { this.ask(this.usual); this.slider.focus(); });
-      this.unit = unit;
+      this.unit = own;
       this.set(value);
     }
+
+    typed(text) { this.ask(text === "" ? NaN : text === this.seen(this.value) ? this.value : Number(text) / this.factor); }
 
     ask(value) {
       const refused = Number.isFinite(value) ? this.change(value) : `${this.name} must be a number`;
@@ -44,8 +51,8 @@
     set(value) {
       this.value = value;
       this.slider.value = value;
-      this.slider.setAttribute("aria-valuetext", `${shown(value)} ${this.unit}`);
-      this.box.value = shown(value);
+      this.slider.setAttribute("aria-valuetext", `${this.seen(value)} ${this.unit}`);
+      this.box.value = this.seen(value);
       this.element.classList.toggle("changed", value !== this.usual);
     }
   }
@@ -112,5 +119,5 @@
     }
   }
 
-  Object.assign(DraisineStudio, { Row, Parameters, words, shown, pretty });
+  Object.assign(DraisineStudio, { Row, Parameters, words, shown, pretty, display });
 })();

@@ -53,6 +53,7 @@ class Document:
     tree: tuple[tuple[int, str], ...]  # depth and words
     tables: tuple[Table, ...]
     listing: Listing
+    equations: Equations
     picture: Picture | None = None
 
     @property
@@ -94,7 +95,9 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
     kept = tuple(_without_empty_columns(table) for table in tables if table.rows)
     description = one_line(system.description) if system is not None else ""
     brief = derived_in_brief(equations)
-    return Document(equations.name, description, brief, system, _tree(data.get("joints", {})), kept, listing(model), picture)
+    return Document(
+        equations.name, description, brief, system, _tree(data.get("joints", {})), kept, listing(model), equations, picture
+    )
 
 
 def _rows(entries: dict[str, dict[str, Any]], *columns: str) -> tuple[tuple[str, ...], ...]:

@@ -6,6 +6,7 @@ import html
 import keyword
 import math
 import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
@@ -24,6 +25,12 @@ GREEK = frozenset(
         *("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"),
     )
 )
+GREEK_LETTERS = {  # the letters themselves; Unicode has "lambda" without its b
+    name: unicodedata.lookup(
+        f"GREEK {'SMALL' if name[0].islower() else 'CAPITAL'} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}"
+    )
+    for name in GREEK
+}
 _LETTER = re.compile(rf"([A-Za-z]|{'|'.join(sorted(GREEK, key=len, reverse=True))})(\d*)")
 
 
@@ -173,7 +180,7 @@ class MathML(Notation):
         return re.match(r"(<mrow>)*<mo>−", text) is not None
 
     def name(self, identifier: str) -> str:
-        return f"<mi>{html.escape(identifier)}</mi>"
+        return mathml_name(identifier)
 
     def number(self, value: float) -> str:
         if abs(value) == math.pi:
@@ -306,6 +313,26 @@ def latex_name(name: str) -> str:
         return _words([head, *rest])
     below = [part for part in (letter[2], _subscript(rest)) if part]
     return _symbol(letter[1]) + (f"_{{{','.join(below)}}}" if below else "")
+
+
+def mathml_name(name: str) -> str:
+    """MathML for a name: what follows its first word is a subscript, a final `dot` is a dot above.
+
+    >>> print(mathml_name("theta"), mathml_name("q1"), mathml_name("frame_wx_dot"))
+    <mi>θ</mi> <msub><mi>q</mi><mn>1</mn></msub> <msub><mover><mi>frame</mi><mo>˙</mo></mover><mtext>wx</mtext></msub>
+    """
+    parts = [part for part in name.split("_") if part] or [name]
+    has_dot = len(parts) > 1 and parts[-1] == "dot"
+    head, *rest = parts[:-1] if has_dot else parts
+    letter = _LETTER.fullmatch(head)
+    base, digits = (letter[1], letter[2]) if letter else (head, "")
+    symbol = f"<mi>{html.escape(GREEK_LETTERS.get(base, base))}</mi>"
+    symbol = f"<mover>{symbol}<mo>˙</mo></mover>" if has_dot else symbol
+    below = [f"<mn>{digits}</mn>"] if digits else []
+    below += [f"<mtext>{html.escape(' '.join(GREEK_LETTERS.get(part, part) for part in rest))}</mtext>"] if rest else []
+    if not below:
+        return symbol
+    return f"<msub>{symbol}{below[0] if len(below) == 1 else f'<mrow>{below[0]}<mo>,</mo>{below[1]}</mrow>'}</msub>"
 
 
 def dotted(name: str, times: int = 1) -> str:

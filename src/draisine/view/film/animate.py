@@ -59,9 +59,9 @@ class Animation:
         else:
             write(self, target)
 
-    def picture(self, time: float) -> Figure:
-        """One instant as a figure with `save`, also as vector graphics."""
-        return picture(self, time)
+    def picture(self, time: float, *, near: float = 1.0) -> Figure:
+        """One instant as a figure with `save`, also as vector graphics; `near` scales the distance of the camera."""
+        return picture(self, time, near=near)
 
     def show(self) -> Path:
         """Open it in a browser; returns the file."""
@@ -131,7 +131,7 @@ def animate(
         own = other.source if other.source is not None else model or run.source
         takes.append(footage(other, own, charts, shapes, rate, label))
     animation = Animation(tuple(takes), title if title is not None else run.model, tuple(layers))
-    if show or (show is None and not _in_notebook()):
+    if show or (show is None and not in_notebook()):
         animation.show()
     return animation
 
@@ -233,6 +233,10 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
     tan_x, tan_y = (np.tan(evaluate_number(angle, values)) for angle in (system.ground.slope, system.ground.bank))
     middle = np.concatenate([m[:, :2, 3] for m in matrices.values()])
     low, high = middle.min(axis=0) - 1.5, middle.max(axis=0) + 1.5
+    if system.ground.profile:
+        x = np.unique(np.concatenate([np.linspace(low[0], high[0], _CELLS + 1), _corners(system, values, low[0], high[0])]))
+        y = np.linspace(low[1], high[1], 13)
+        return Ground(x, y, np.repeat(_heights(system, values, x)[:, None], len(y), axis=1))
     if not system.ground.curved:
         x, y = (np.array([low[k], high[k]]) for k in (0, 1))
         return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :])
@@ -246,7 +250,26 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
     return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :] + np.array(heights))
 
 
-def _in_notebook() -> bool:
+_FACE = 1e-4  # m, over which a vertical face of a profile is drawn
+
+
+def _corners(system: System, values: Mapping[str, float], low: float, high: float) -> Array:
+    """Positions of the vertices of a ground profile, on both sides of vertical faces."""
+    at = np.array([evaluate_number(x, values) for x, _ in system.ground.profile])
+    both = np.concatenate([at - _FACE / 2, at, at + _FACE / 2])
+    return both[(both > low) & (both < high)]
+
+
+def _heights(system: System, values: Mapping[str, float], x: Array) -> Array:
+    """Heights of a ground profile; its first and last plane go on."""
+    at, height = np.array([[evaluate_number(part, values) for part in vertex] for vertex in system.ground.profile]).T
+    first, last = (height[1] - height[0]) / (at[1] - at[0]), (height[-1] - height[-2]) / (at[-1] - at[-2])
+    vertical = np.diff(at, prepend=at[0] - 1.0) == 0.0
+    inside = np.interp(x, at + np.where(vertical, _FACE / 2, 0.0) - np.where(np.roll(vertical, -1), _FACE / 2, 0.0), height)
+    return np.where(x < at[0], height[0] + first * (x - at[0]), np.where(x > at[-1], height[-1] + last * (x - at[-1]), inside))
+
+
+def in_notebook() -> bool:
     """Whether this runs in a notebook, which displays the result of a cell."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from draisine.results.trajectory import Trajectory
+from draisine.view.plots.contact_modes import MODE_COLORS
 from draisine.view.plots.trajectories import is_stepwise
 from draisine.view.scene.appearance import body_solids, slider_ranges
 from draisine.view.scene.scene import Array, Blade, Cord, LoopClosure, Pose, Scene, Wheel
@@ -27,6 +28,15 @@ class Force:
     name: str
     at: Array  # (n, 3)
     vector: Array  # (n, 3), N
+
+
+@dataclass(frozen=True, eq=False)
+class ContactMark:
+    """A contact that sticks, slips and opens: its point, and the color of its mode, over time; "" where it is open."""
+
+    name: str
+    at: Array  # (n, 3)
+    colors: tuple[str, ...]  # (n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +78,7 @@ class Footage:
     charts: tuple[Quantity, ...]
     ground: Ground | None
     lifts: Mapping[str, Array] = field(default_factory=dict)  # normal forces of contacts at which the ground would have to pull
+    contacts: tuple[ContactMark, ...] = ()
 
     @cached_property
     def meshes(self) -> list[Mesh]:
@@ -125,6 +136,7 @@ def footage_from_poses(
         tuple(Quantity(name, run.channel(name).unit, values[name], is_stepwise(run, name)) for name in charts),
         ground,
         _lifts(values),
+        _contacts(run, values, times),
     )
 
 
@@ -137,6 +149,20 @@ def sample_times(run: Trajectory, rate: float) -> Array:
 
 
 # ---------------------------------------------------------------- contact
+
+
+def _contacts(run: Trajectory, values: Mapping[str, Array], times: Array) -> tuple[ContactMark, ...]:
+    """Contacts with the colors of their modes."""
+    known = [name for name in _stems(values, "contact") if name in run.modes.contacts]
+    if not known:
+        return ()
+    begins = np.array([change.time for change in run.modes])
+    rows = np.maximum(np.searchsorted(begins, times, side="right") - 1, 0)
+    shown = {"open": "", **{mode: MODE_COLORS[mode] for mode in ("slip", "stick")}}
+    return tuple(
+        ContactMark(name, _vector(values, f"{name}_contact"), tuple(shown[run.modes[int(k)].modes[name]] for k in rows))
+        for name in known
+    )
 
 
 def _lifts(values: Mapping[str, Array]) -> dict[str, Array]:

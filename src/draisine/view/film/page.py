@@ -112,6 +112,7 @@ def _run(take: Footage, rank: int) -> dict[str, Any]:
             for k, (name, points) in enumerate(take.tracks.items())
         ],
         "forces": [{"name": force.name, "at": floats(force.at), "vector": floats(force.vector)} for force in take.forces],
+        "contacts": [{"name": c.name, "at": floats(c.at), "colors": list(c.colors)} for c in take.contacts],
         "charts": [floats(quantity.shown[0]) for quantity in take.charts],
         "lifts": [{"name": name.replace("_", " "), "force": floats(force)} for name, force in take.lifts.items()],
     }

@@ -44,14 +44,14 @@ class Camera:
         return seen[..., :2] / (self.half * np.maximum(depth, _NEAR))[..., None], depth
 
     @staticmethod
-    def beside(take: Footage, k: int) -> Camera:
-        """Three-quarter view from the front; it follows a mechanism that travels."""
+    def beside(take: Footage, k: int, near: float = 1.0) -> Camera:
+        """Three-quarter view from the front; it follows a mechanism that travels. `near`: of the usual distance."""
         travels = float(np.ptp(take.center, axis=0).max()) > 3 * take.extent
         middle = take.center[k] if travels else (take.center.min(axis=0) + take.center.max(axis=0)) / 2
         reach = take.extent if travels else take.extent + float(np.ptp(take.center, axis=0).max()) / 2
         middle = middle + [0.0, 0.0, 0.1 * reach]  # the center lies low in vehicles
         way = np.array([0.62, -1.0, 0.42])
-        return Camera(middle + 4.2 * reach * way / np.linalg.norm(way), middle)
+        return Camera(middle + 4.2 * near * reach * way / np.linalg.norm(way), middle)
 
 
 def paint(axes: Axes, takes: tuple[Footage, ...], k: int, camera: Camera, layers: tuple[str, ...] = ()) -> None:
@@ -69,6 +69,7 @@ def paint(axes: Axes, takes: tuple[Footage, ...], k: int, camera: Camera, layers
         at = min(k, len(take.times) - 1)
         _solids(axes, take, at, camera, ghost=rank > 0)
         _cords(axes, take, at, camera, 0.35 if rank else 1.0)
+        _contacts(axes, take, at, camera, 0.35 if rank else 1.0)
         if "forces" in layers:
             _forces(axes, take, at, camera, scale, 0.35 if rank else 1.0)
 
@@ -176,6 +177,14 @@ def _cords(axes: Axes, take: Footage, k: int, camera: Camera, alpha: float) -> N
     for cord in (s for s in take.scene.shapes if isinstance(s, Cord)):
         ends = np.array([take.rotations[body][k] @ at + take.positions[body][k] for body, at in cord.ends])
         _line(axes, camera, ends, "#6B7077", 1.4, alpha, 5.5)
+
+
+def _contacts(axes: Axes, take: Footage, k: int, camera: Camera, alpha: float) -> None:
+    """Dots at closed contacts, in the colors of their modes."""
+    for contact in take.contacts:
+        flat, depth = camera.flat(contact.at[k])
+        if contact.colors[k] and depth > _NEAR:
+            axes.plot(*flat, "o", color=contact.colors[k], markersize=7, markeredgecolor="white", alpha=alpha, zorder=5.8)
 
 
 def _forces(axes: Axes, take: Footage, k: int, camera: Camera, scale: float, alpha: float) -> None:

@@ -56,16 +56,16 @@ def write(film: Animation, target: Path) -> None:
     {".gif": _gif, ".mp4": _mp4, ".png": _sequence}[suffix](film, target)
 
 
-def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
-    """One instant of the film as a figure with `save`, also as vector graphics."""
+def picture(film: Animation, time: float, *, width: float = PAGE, near: float = 1.0) -> Figure:
+    """One instant of the film as a figure with `save`, also as vector graphics; `near` scales the distance of the camera."""
     take = film.takes[0]
     low, high = sorted((float(take.times[0]), float(take.times[-1])))
     if not low <= time <= high:
         raise ArgumentError(f"the film of {film.title!r} covers {low:g} s to {high:g} s; {time:g} s is outside")
-    return _figure(film, int(np.argmin(np.abs(take.times - time))), width)
+    return _figure(film, int(np.argmin(np.abs(take.times - time))), width, near)
 
 
-def _figure(film: Animation, k: int, width: float) -> Figure:
+def _figure(film: Animation, k: int, width: float, near: float = 1.0) -> Figure:
     take = film.takes[0]
     with style():
         height = _HIGH * width
@@ -77,7 +77,7 @@ def _figure(film: Animation, k: int, width: float) -> Figure:
         axes.grid(False)
         for spine in axes.spines.values():
             spine.set_visible(False)
-        paint(axes, film.takes, k, Camera.beside(take, k), film.layers)
+        paint(axes, film.takes, k, Camera.beside(take, k, near), film.layers)
         axes.set(xlim=(-aspect, aspect), ylim=(-1.0, 1.0))
         axes.text(0.02, 0.97, f"{take.times[k]:.2f} s", transform=axes.transAxes, va="top", fontsize=9, color=INK)
         axes.text(0.02, 0.91, lift_notice(take, k), transform=axes.transAxes, va="top", fontsize=9, color=WARNING)

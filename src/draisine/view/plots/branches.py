@@ -304,7 +304,10 @@ def _stability_map(panel: Axes, atlas: AtlasLike) -> None:
     norm = BoundaryNorm(np.arange(-0.5, most + 1.5), most + 1) if most else None
     panel.pcolormesh(atlas.second, atlas.first, shown, cmap=ListedColormap(shades[: most + 1]), norm=norm, shading="nearest")
     handles = [Patch(color=shades[k], label=texts[k]) for k in range(most + 1) if (shown == k).any()]
-    panel.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), fontsize=7, borderaxespad=0.0, handlelength=1.0)
+    # below the map, not over it
+    panel.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), borderaxespad=0.0, ncols=2, fontsize=7, handlelength=1.0
+    )
     name = next((n for n in atlas.columns if n.endswith("_path_radius")), None)
     if name is not None:
         _lines(panel, atlas, np.minimum(np.abs(atlas[name]), 1e9), RADII, "%g m")

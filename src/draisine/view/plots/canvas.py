@@ -38,7 +38,8 @@ def single_panel(
 ) -> Iterator[tuple[SavableFigure, Axes]]:
     """A figure of one panel in the style of the package, to be drawn in inside `with`.
 
-    On leaving, the axes are labeled (those in "[rad]" with degrees), get equal scales if asked for, and a legend above them if lines have labels.
+    On leaving, the axes are labeled (those in "[rad]" with degrees), get equal scales if asked for, and a legend above them if
+    lines have labels.
     """
     with style():
         figure, (axes,) = panels(1, width, height)

@@ -57,7 +57,7 @@ def stable_ranges(
 ) -> list[tuple[float, float]]:
     """Ranges of the swept quantity in which every mode decays.
 
-    Each ends at the critical value between the two neighboring samples, or where the largest real part, linear between them, is zero.
+    Each ends at the critical value between two neighboring samples, or where the largest real part, linear between them, is zero.
 
     >>> growth = np.array([[1.0], [-1.0], [-1.0], [1.0]]) + 0j
     >>> stable_ranges(np.arange(4.0), growth, [0.3])
@@ -76,7 +76,7 @@ def stable_ranges(
         share = growth[k] / (growth[k] - growth[k + 1]) if growth[k] * growth[k + 1] < 0 else float(stable[k])
         return float(a + share * (b - a))
 
-    changes = np.flatnonzero(stable[1:] != stable[:-1])
+    changes = np.flatnonzero(stable[1:] != stable[:-1]).tolist()
     ends = [float(values[0]), *(edge(k) for k in changes), float(values[-1])]
     firsts = [0, *(k + 1 for k in changes)]
     return [(low, high) for k, low, high in zip(firsts, ends, ends[1:], strict=False) if stable[k]]

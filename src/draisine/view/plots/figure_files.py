@@ -38,6 +38,14 @@ def as_svg(figure: Figure) -> str:
     return text[text.index("<svg") :].strip()
 
 
+def as_png(figure: Figure) -> bytes:
+    """The figure as pixels, at the resolution of a screen."""
+    buffer = io.BytesIO()
+    with style():
+        figure.savefig(buffer, format="png", dpi=110, metadata=_METADATA[".png"])
+    return buffer.getvalue()
+
+
 def as_pdf(figure: Figure) -> bytes:
     return _saved(figure, "pdf", {"CreationDate": None})
 

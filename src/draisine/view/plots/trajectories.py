@@ -33,10 +33,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+MAIN_CHANNELS = ("speed", "lean", "steer", "roll_rate", "steer_rate", "heading")
+_MOST_CHANNELS = 12
+_STILL = 1e-6  # smaller changes count as rest
 _MOST_LINES = 7  # distinguishable colors on white
 _LONGEST_LABEL = 18  # characters beside the lowest panel
 _FLANK = 64  # instants between two samples of a stepwise input, where it jumps
 _MOST_JUMPS = 400
+_REPEATED = 0.5  # s: a run that took less is repeated for the times of its jumps
 _PANEL_HEIGHT = {1: 2.4, 2: 1.9, 3: 1.7}  # inches, by number of panels
 
 
@@ -61,6 +65,16 @@ def channel_figure(run: Trajectory, *names: str, width: float = PAGE) -> Figure:
     return drawing
 
 
+def main_channels(run: Trajectory) -> list[str]:
+    """The quantities that tell most of a run: speed, lean and steer of vehicles, else those that change."""
+    main = [name for name in MAIN_CHANNELS if name in run]
+    if len(main) >= 3:
+        return main
+    rest = [*run.names(Group.OUTPUTS), *run.names(Group.COORDINATES), *run.names(Group.VELOCITIES)]
+    moving = [n for n in dict.fromkeys([*main, *rest]) if float(np.ptp(np.nan_to_num(run[n]))) > _STILL]
+    return (moving or list(dict.fromkeys(rest)))[:_MOST_CHANNELS]
+
+
 def _draw_channels(axes: Axes, run: Trajectory, names: Sequence[str]) -> None:
     """Channels of one unit in one panel: a single one with a short name is labeled on the axis, others in the legend."""
     first = run.channel(names[0])
@@ -78,12 +92,12 @@ def _line(run: Trajectory, name: str) -> tuple[Array, Array]:
     if not is_stepwise(run, name):
         return time, values
     jumps = np.flatnonzero(np.diff(values))
-    if run.dense is None:  # the value of a sample holds until the next
-        jumps = jumps[time[jumps + 1] != time[jumps]]
+    jumps = jumps[time[jumps + 1] != time[jumps]]
+    if run.dense is None or run.seconds.get("integrate", np.inf) > _REPEATED:  # the value of a sample holds until the next
         return np.insert(time, jumps + 1, time[jumps + 1]), np.insert(values, jumps + 1, values[jumps])
     inside = time[jumps] + (time[jumps + 1] - time[jumps]) * np.linspace(0.0, 1.0, _FLANK)[1:-1, None]
-    times = np.sort(np.concatenate([time, inside.ravel()]))
-    return times, np.asarray(run.interpolated(times)[name])
+    after, exact = np.repeat(jumps + 1, _FLANK - 2), inside.T.ravel()
+    return np.insert(time, after, exact), np.insert(values, after, run.at(exact)[name])
 
 
 def is_stepwise(run: Trajectory, name: str) -> bool:
@@ -167,8 +181,8 @@ _WARNING = COLORS[1]
 
 
 def contact_angle_figure(run: Trajectory, *, width: float = PAGE) -> Figure:
-    """Contact angle of each wheel around its rim, from its nominal value (π for a wheel under an upright carrier, π + tilt under a
-    tilted fork); one panel per wheel. Runs from files, which have no description, show the whole angle.
+    """Contact angle of each wheel around its rim, from its nominal value (π for a wheel under an upright carrier, π + tilt under
+    a tilted fork); one panel per wheel. Runs from files, which have no description, show the whole angle.
 
     You should see small excursions from zero that grow with lean and steer (Mauny, Porez & Boyer 2017, figures 6 and 7; about
     0.13 rad, 7.4°, in their controlled turn).

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.bicycle.whipple_matrices import whipple_matrices
+from draisine.errors import DraisineError
 from draisine.expr.expression import Expr
 from draisine.model.file_joints import joint_table
 from draisine.model.items import Body, PointContact, System, Vector, Wheel
 from draisine.program.program import DaeResidual
 from draisine.symbolic.rendering.document import LOOP_CLOSURES
-from draisine.symbolic.rendering.html import matrices_of, section_of
+from draisine.symbolic.rendering.formulas import mathml_name
+from draisine.symbolic.rendering.html import form_of, matrices_of, section_of
 from draisine.symbolic.rendering.model_text import derived_in_brief
 from draisine.view.drawing import draw
 from draisine.view.plots.labels import pretty_unit
 from draisine.view.report.chapter import Content, NotApplicable, bullet_list, count_noun, figure, number, paragraph, table
 from draisine.view.report.subject import Subject
 
+_ROUNDING = 1e-12  # of the largest entry of a matrix
 _MOMENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
 
 
@@ -79,17 +86,58 @@ def parameters(subject: Subject) -> Content | NotApplicable:
 
 
 def equations(subject: Subject) -> Content:
-    """Summary of the derivation, and matrices if they are short; the listing is an appendix."""
+    """Form of the equations, matrices if they are short, linearized ones of two-wheelers; the listing is an appendix."""
     e, doc = subject.equations, subject.document
-    lines = [paragraph(f"{_capital(derived_in_brief(e))}.")]
+    lines = [*form_of(e), paragraph(f"{_capital(derived_in_brief(e))}.")]
     lines += bullet_list(e.notes) if e.notes else []
     kinds = [(c.name, str(c.kind), c.level, pretty_unit(c.unit)) for c in e.constraints]
     lines += _captioned(("constraint", "kind", "level", "unit"), kinds, "Constraints")
     if doc.matrices is not None:
         lines += matrices_of(doc.matrices, level=3)
+    lines += _linearized(subject)
     where = "The appendix lists all formulas, from the state to its derivative."
     lines.append(paragraph(where if not isinstance(e.dynamics, DaeResidual) else "The appendix lists the residuals."))
     return Content(tuple(lines), _size(subject))
+
+
+def _linearized(subject: Subject) -> list[str]:
+    """The linearized equations of a two-wheeler about straight running, with their numbers."""
+    if (
+        not subject.deviation_states
+        or subject.system is None
+        or subject.system.unilateral
+        or not {"lean", "steer"} <= subject.names
+    ):
+        return []
+    try:
+        found = whipple_matrices(subject.model)
+    except DraisineError:  # not a two-wheeler with an upright straight motion
+        return []
+    lean = "<mover><mi>q</mi><mo>{}</mo></mover>"
+    form = (
+        f"<mi>M</mi>{lean.format('¨')}<mo>+</mo><mi>v</mi><msub><mi>C</mi><mn>1</mn></msub>{lean.format('˙')}<mo>+</mo>"
+        '<mo stretchy="false">(</mo>'
+        "<mi>g</mi><msub><mi>K</mi><mn>0</mn></msub><mo>+</mo><msup><mi>v</mi><mn>2</mn></msup>"
+        "<msub><mi>K</mi><mn>2</mn></msub>"
+        '<mo stretchy="false">)</mo>'
+        "<mi>q</mi><mo>=</mo><mi>f</mi>"
+    )
+    matrices = {"M": found.M, "C1": found.C1, "K0": found.K0, "K2": found.K2}
+    shown = "".join(f"<span><math>{_matrix(name, value)}</math></span> " for name, value in matrices.items())
+    return [
+        "<h3>Linearized about straight running</h3>",
+        f'<p class="form"><math>{form}</math></p>',
+        paragraph("q = (lean, steer), f the moments about them, v the speed, g gravity; in SI units:"),
+        f'<p class="form scroll">{shown}</p>',
+    ]
+
+
+def _matrix(name: str, value: NDArray[np.float64]) -> str:
+    value = np.where(np.abs(value) > _ROUNDING * np.abs(value).max(), value, 0.0)
+    rows = "".join(
+        "<mtr>" + "".join(f"<mtd><mn>{number(float(x)).replace('-', '−')}</mn></mtd>" for x in row) + "</mtr>" for row in value
+    )
+    return f"<mrow>{mathml_name(name)}<mo>=</mo><mo>[</mo><mtable>{rows}</mtable><mo>]</mo></mrow>"
 
 
 def listing(subject: Subject) -> Content:
@@ -185,6 +233,7 @@ def _unilateral(subject: Subject, system: System) -> list[str]:
         if law is None:
             continue
         static, kinetic = ("∞" if amount is None else _amount(subject, amount) for amount in (law.static, law.kinetic))
+        kinetic = str(law.kinetic) if law.depends_on_slip else kinetic
         where = f"wheel of {contact.body}" if isinstance(contact, Wheel) else f"{contact.point} – {contact.on}"
         rows.append((contact.name, where, static, kinetic, _amount(subject, law.restitution), law.impact))
     head = ("contact", "between", "static friction", "kinetic friction", "restitution", "impact")

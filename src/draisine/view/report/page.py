@@ -23,9 +23,15 @@ UNFOLD = """for (const film of document.querySelectorAll("details.film")) film.a
 });"""
 
 STYLE = """
-:root { --ink: #1c1c1c; --soft: #5c5c5c; --rule: #d7d7d7; --accent: #0072b2; --bad: #a33a00; }
+:root { --ink: #1c1c1c; --soft: #5c5c5c; --rule: #d7d7d7; --accent: #0072b2; --bad: #a33a00;
+  --paper: #fff; --card: #f6f7f8; --row: #ececec; color-scheme: light dark; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #ececea; --soft: #a2a6aa; --rule: #3a3f45; --accent: #56b4e9; --bad: #ff8a3d;
+    --paper: #17191c; --card: #202327; --row: #2a2e33; }
+  figure svg { filter: invert(0.91) hue-rotate(180deg); }
+}
 * { box-sizing: border-box; }
-body { font: 16px/1.55 Georgia, "Times New Roman", "DejaVu Serif", serif; color: var(--ink); background: #fff;
+body { font: 16px/1.55 Georgia, "Times New Roman", "DejaVu Serif", serif; color: var(--ink); background: var(--paper);
   max-width: 52rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; counter-reset: chapter figure table; }
 h1, h2, h3, th, caption, figcaption, nav, .facts, .by, summary {
   font-family: system-ui, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }
@@ -40,8 +46,9 @@ h3 { font-size: 1rem; margin: 1.5rem 0 0.4rem; }
 p { margin: 0.5rem 0 0.75rem; }
 a { color: var(--accent); text-decoration: none; } a:hover { text-decoration: underline; }
 .facts { display: grid; grid-template-columns: minmax(9rem, max-content) 1fr; gap: 0.3rem 1.25rem; font-size: 0.86rem;
-  margin: 1.25rem 0; padding: 0.9rem 1.1rem; background: #f6f7f8; border-left: 3px solid var(--accent); }
+  margin: 1.25rem 0; padding: 0.9rem 1.1rem; background: var(--card); border-left: 3px solid var(--accent); }
 .facts dt { color: var(--soft); } .facts dd { margin: 0; }
+.form { font-size: 1.05rem; } .form math { margin-right: 1.6em; }
 nav ol { columns: 2; column-gap: 2rem; padding-left: 1.2rem; margin: 0.5rem 0; font-size: 0.88rem; }
 nav li::marker { color: var(--accent); }
 .scroll { overflow-x: auto; }
@@ -52,7 +59,7 @@ caption::before { counter-increment: table; content: "Table " counter(table) ". 
 th { font-weight: 600; font-size: 0.76rem; border-bottom: 1px solid var(--ink); vertical-align: bottom; }
 th, td { text-align: left; padding: 0.22rem 0.9rem 0.22rem 0; vertical-align: top; }
 td + td, th + th { padding-left: 0.1rem; }
-tbody tr + tr td { border-top: 1px solid #ececec; }
+tbody tr + tr td { border-top: 1px solid var(--row); }
 .number { text-align: right; white-space: nowrap; }
 td:first-child { white-space: nowrap; }
 thead:has(th:empty:first-child) { display: none; }
@@ -63,7 +70,7 @@ figcaption::before { counter-increment: figure; content: "Figure " counter(figur
 math { font-size: 1rem; }
 .listing { border: 0; font-size: 0.8rem; } .listing td { padding: 0.18rem 0.9rem 0.18rem 0; border: 0; white-space: normal; }
 .listing .meaning { color: var(--soft); min-width: 13rem; max-width: 16rem; }
-pre { background: #f6f7f8; padding: 0.75rem 1rem; overflow-x: auto; font-size: 0.78rem; line-height: 1.4; }
+pre { background: var(--card); padding: 0.75rem 1rem; overflow-x: auto; font-size: 0.78rem; line-height: 1.4; }
 .failed { color: var(--bad); border-left: 3px solid var(--bad); padding-left: 0.75rem; font-weight: 600; }
 .absent { color: var(--soft); font-style: italic; }
 .remarks, .small { color: var(--soft); font-size: 0.85rem; }

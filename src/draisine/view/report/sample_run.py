@@ -17,7 +17,14 @@ from draisine.simulation.simulate import simulate
 from draisine.view.film.animate import animate
 from draisine.view.plots.labels import display_name
 from draisine.view.plots.tracks import track_figure
-from draisine.view.plots.trajectories import channel_figure, contact_angle_figure, energy_figure, normal_force_figure
+from draisine.view.plots.trajectories import (
+    MAIN_CHANNELS,
+    channel_figure,
+    contact_angle_figure,
+    energy_figure,
+    main_channels,
+    normal_force_figure,
+)
 from draisine.view.report.analysis import StabilityAnalysis
 from draisine.view.report.chapter import Content, count_noun, escape, figure, number, paragraph, table
 from draisine.view.report.subject import Subject
@@ -27,8 +34,6 @@ DISTURBANCE = 0.2  # rad/s or m/s: a visible disturbance, small enough not to fa
 PUSH = 0.5
 _STILL = 1e-6  # smaller changes count as rest
 _PUSHED = "the defaults with an initial velocity, since it would stay at rest"
-_MAIN_CHANNELS = ("speed", "lean", "steer", "roll_rate", "steer_rate", "heading")
-_MOST_CHANNELS = 12
 _STEPS = 200_000  # limit of the integration
 
 
@@ -119,7 +124,7 @@ def sample_run(sample: SampleRun) -> Content:
 def film(sample: SampleRun) -> list[str]:
     """The run as an animation inside the page, folded initially."""
     run = sample.run
-    charts = [name for name in _MAIN_CHANNELS if name in run and float(np.ptp(run[name])) > _STILL][:3]
+    charts = [name for name in MAIN_CHANNELS if name in run and float(np.ptp(run[name])) > _STILL][:3]
     animation = animate(run, charts=charts, title=display_name(run.model), show=False)
     return [
         f'<details class="film"><summary>Film of the run ({run.time[-1]:g} s), interactive</summary>'
@@ -138,7 +143,7 @@ def _summary_rows(run: Trajectory) -> list[tuple[str, str]]:
     work = run.statistics
     if work.evaluations:
         rows.append(("work", f"{count_noun(work.evaluations, 'evaluation')}, {count_noun(work.accepted, 'step')} accepted"))
-    names = [name for name in _MAIN_CHANNELS if name in run]
+    names = [name for name in MAIN_CHANNELS if name in run]
     if names:
         values = [f"{display_name(name)} {number(float(run[name][-1]), run.channel(name).unit)}" for name in names]
         rows.append(("at the end", ", ".join(values)))
@@ -148,7 +153,7 @@ def _summary_rows(run: Trajectory) -> list[tuple[str, str]]:
 def _figures(run: Trajectory, subject: Subject) -> list[str]:
     if len(run) < 2:
         return []
-    names = _channels(run)
+    names = main_channels(run)
     lines = figure(channel_figure(run, *names), f"Against time: {', '.join(display_name(n) for n in names)}.")
     system = subject.system
     if system is not None and (system.wheels or system.edges) and _has_plane_path(run):
@@ -164,12 +169,3 @@ def _figures(run: Trajectory, subject: Subject) -> list[str]:
 
 def _has_plane_path(run: Trajectory) -> bool:
     return any(n.endswith("_x") and f"{n[:-2]}_y" in run for n in run.names()) or ("x" in run and "y" in run)
-
-
-def _channels(run: Trajectory) -> list[str]:
-    main = [name for name in _MAIN_CHANNELS if name in run]
-    if len(main) >= 3:
-        return main
-    rest = [*run.names(Group.OUTPUTS), *run.names(Group.COORDINATES), *run.names(Group.VELOCITIES)]
-    moving = [n for n in dict.fromkeys([*main, *rest]) if float(np.ptp(np.nan_to_num(run[n]))) > _STILL]
-    return (moving or list(dict.fromkeys(rest)))[:_MOST_CHANNELS]

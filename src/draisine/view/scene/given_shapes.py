@@ -39,6 +39,7 @@ class _GivenSolids:
         builders: dict[type, Callable[..., list[Solid]]] = {
             items.Box: self._box,
             items.Sphere: self._sphere,
+            items.Ellipsoid: self._ellipsoid,
             items.Cylinder: self._cylinder,
             items.Tube: self._tube,
             items.Wheel: self._wheel,
@@ -73,6 +74,10 @@ class _GivenSolids:
 
     def _sphere(self, shape: items.Sphere, at: Array, orientation: Array, color: str) -> list[Solid]:
         return [Ellipsoid(self.body, at, self._number(shape.radius) * orientation, color)]
+
+    def _ellipsoid(self, shape: items.Ellipsoid, at: Array, orientation: Array, color: str) -> list[Solid]:
+        half = np.array([self._number(c) for c in shape.size]) / 2
+        return [Ellipsoid(self.body, at, orientation * half, color, count=48)]
 
     def _cylinder(self, shape: items.Cylinder, at: Array, orientation: Array, color: str) -> list[Solid]:
         axis = orientation[:, "xyz".index(shape.axis)]

@@ -15,6 +15,7 @@
     run.tracks = run.tracks.map((t) => ({ ...t, points: floats(t.points) }));
     run.forces = run.forces.map((f) => ({ ...f, at: floats(f.at), vector: floats(f.vector) }));
     run.charts = run.charts.map((c) => floats(c));
+    run.contacts = run.contacts.map((c) => ({ ...c, at: floats(c.at) }));
     run.lifts = run.lifts.map(({ name, force }) => ({ name, force: floats(force) }));
     run.center = floats(run.center);
     run.end = run.start + run.step * (run.count - 1);
@@ -64,7 +65,8 @@
       return track;
     });
     const forces = run.forces.map((force) => ({ ...force, arrow: made.arrow() }));
-    return { run, made, tracks, forces };
+    const contacts = run.contacts.map((contact) => ({ ...contact, dot: made.dot() }));
+    return { run, made, tracks, forces, contacts };
   }
 
   function paintTheme() {
@@ -75,7 +77,7 @@
   // ------------------------------------------------------------------ moving it
 
   const position = [0, 0, 0], turn = [0, 0, 0, 0];
-  function pose({ run, made, tracks, forces }) {
+  function pose({ run, made, tracks, forces, contacts }) {
     const at = place(run, state.time), width = 7 * made.bodies.length;
     for (let i = 0; i < made.bodies.length; i++) {
       between(run.poses, width, at, 7 * i, 3, position);
@@ -87,6 +89,8 @@
     for (const { at: points, vector, arrow } of forces) {
       arrow.point(between(points, 3, at, 0, 3, [0, 0, 0]), between(vector, 3, at, 0, 3, [0, 0, 0]), film.force_scale, state.layers.forces);
     }
+    const nearest = Math.min(at.k + Math.round(at.share), run.count - 1);
+    for (const { at: points, colors, dot } of contacts) dot.mark(between(points, 3, at, 0, 3, [0, 0, 0]), colors[nearest]);
   }
 
   const centreAt = (time) => between(main.center, 3, place(main, time), 0, 3, [0, 0, 0]);
@@ -212,6 +216,10 @@
     event.preventDefault();
   });
 
+  addEventListener("message", ({ source, data }) => {
+    if (source === parent && data?.draisine === "time" && Number.isFinite(data.time)) { play(false); go(data.time); }
+  });
+
   for (const run of film.runs) {
     if (film.runs.length < 2) break;
     const item = document.createElement("li");
@@ -248,6 +256,7 @@
       panels.forEach(draw);
       root.dataset.time = state.time;
       root.dataset.camera = state.camera;
+      if (parent !== window) parent.postMessage({ draisine: "time", time: state.time }, "*"); // to the cell of a notebook
     }
     requestAnimationFrame(tick);
   }

@@ -51,7 +51,7 @@
         pen.fillText(short(v), this.left - 5, this.py(v));
       }
       pen.textAlign = "center";
-      for (const v of ticks(...x, along)) pen.fillText(short(v), Math.min(this.px(v), w - 14), h - 7);
+      for (const v of ticks(...x, along)) pen.fillText(short(v), Math.min(this.px(v), w - 14), h - this.bottom + 11);
     }
 
     px(v) { return this.left + (v - this.x[0]) / (this.x[1] - this.x[0] || 1) * (this.w - this.left - this.right); }

@@ -141,6 +141,21 @@
     }
   }
 
+  /** A closed contact, in the color of its mode. */
+  class Dot {
+    constructor(size, ghost) {
+      this.paint = new T.MeshStandardMaterial({ transparent: ghost, opacity: ghost ? 0.4 : 1, roughness: 0.5 });
+      this.made = new T.Mesh(new T.SphereGeometry(0.04 * size, 20, 14), this.paint);
+    }
+
+    mark(at, color) {
+      this.made.visible = Boolean(color) && at.every(Number.isFinite);
+      if (!this.made.visible) return;
+      this.made.position.fromArray(at);
+      this.paint.color.set(color);
+    }
+  }
+
   // ------------------------------------------------------------------ actors
 
   /** A mechanism on the stage: its solids, or a transparent ghost in one color. */
@@ -202,6 +217,12 @@
       const arrow = new Arrow(this.size, this.ghost ? this.color : FORCE, this.ghost);
       this.group.add(arrow.made);
       return arrow;
+    }
+
+    dot() {
+      const dot = new Dot(this.size, this.ghost);
+      this.group.add(dot.made);
+      return dot;
     }
 
     show(layers) {

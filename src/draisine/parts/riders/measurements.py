@@ -21,7 +21,7 @@ from pathlib import Path
 
 from draisine.errors import DataError
 from draisine.expr.expression import did_you_mean
-from draisine.results import toml_files
+from draisine.results import files
 from draisine.results.files import replacing
 
 _LEVELS = {
@@ -111,13 +111,13 @@ def standing_measurements(height: float, girth: float = 1.0) -> Measurements:
 
 def read_measurements(path: str | Path) -> Measurements:
     """The measurements of a file, checked line by line."""
-    return parse_measurements(toml_files.read_text(path, DataError), str(path))
+    return parse_measurements(files.read_text(path, DataError), str(path))
 
 
 def parse_measurements(text: str, source: str = "measurements") -> Measurements:
     """The measurements of a text; `source` is named in errors.
 
-    >>> from draisine.parts.rider.measurements import parse_measurements
+    >>> from draisine.parts.riders.measurements import parse_measurements
     >>> parse_measurements("Ls1L: twelve", "me.txt")
     Traceback (most recent call last):
     draisine.errors.DataError: me.txt, line 1: Ls1L: 'twelve' is not a number
@@ -141,7 +141,7 @@ def parse_measurements(text: str, source: str = "measurements") -> Measurements:
 def read_posture(path: str | Path) -> dict[str, float]:
     """The 21 angles of a configuration file of the package yeadon, in radians."""
     source = str(path)
-    values, lines = _entries(toml_files.read_text(path, DataError), source, ANGLES)
+    values, lines = _entries(files.read_text(path, DataError), source, ANGLES)
     missing = [name for name in ANGLES if name not in values]
     if missing:
         raise DataError(f"{source}: {len(missing)} of {len(ANGLES)} angles are missing: {', '.join(missing)}")

@@ -10,36 +10,16 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from draisine.errors import ArgumentError, DraisineError
+from draisine.results.files import MAX_BYTES
 
-MAX_BYTES = 10_000_000
 MAX_DEPTH = 50  # parts of a dotted key
 MAX_MESSAGE = 1200  # characters, which fit a screen
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _PART = r"""(?:[A-Za-z0-9_-]++|"[^"\\\n]*+"|'[^'\n]*+')"""  # possessive: no way back
 _PATH = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
-
-
-def read_text(path: str | Path, error: type[DraisineError]) -> str:
-    """The text of a file; raises `error` with the reason if it cannot be read."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as problem:
-        raise error(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
-    except ValueError:  # a NUL character in the name
-        raise error(f"{str(path)!r}: not a valid file name") from None
-    if len(data) > MAX_BYTES:
-        raise error(f"{path}: larger than {MAX_BYTES // 1_000_000} MB; is it the right file?")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data[: problem.start].count(b"\n") + 1
-        raise error(f"{path}, line {line}: not UTF-8 text; save the file in that encoding") from None
 
 
 def parse_toml(text: str, source: str, error: type[DraisineError], depth: int = MAX_DEPTH) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from draisine.parts.rider.human import Human, Segment
-from draisine.parts.rider.postures import level_axes
-from draisine.parts.rider.solids import Array, Solid, Stadium
+from draisine.parts.riders.human import Human, Segment
+from draisine.parts.riders.postures import level_axes
+from draisine.parts.riders.solids import Array, Solid, Stadium
 
 SKIN, SHIRT, TROUSERS = "#D2A07A", "#4F7CAC", "#3B4656"
 _COLORS = {"pelvis": TROUSERS, "thorax": SHIRT, "chest": SHIRT, "thigh": TROUSERS, "shank": TROUSERS, "upper_arm": SHIRT}
@@ -45,7 +45,7 @@ def segment_shapes(segment: Segment, rotation: Array | None = None, position: Ar
     return found
 
 
-def body_shapes(human: Human, posture: dict[str, float] | None = None) -> list[Shape]:
+def body_shapes(human: Human, posture: Mapping[str, float] | None = None) -> list[Shape]:
     """Shapes of the whole body in a posture, from the middle of the hip joints."""
     return [
         shape

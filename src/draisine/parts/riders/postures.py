@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.parts.rider.human import JOINTS, Human, Placed, joint_angles
-from draisine.parts.rider.solids import Array
+from draisine.parts.riders.human import JOINTS, Human, Placed, joint_angles
+from draisine.parts.riders.solids import Array
 
 SIDES = ("left", "right")
-Place = Sequence[float]
+Place = Sequence[float] | Array
 
 
 def hand_length(human: Human, side: str) -> float:
@@ -44,7 +44,7 @@ def reaching(
     Places are from the middle of the hip joints, x forward, y left, z up. `swivel` turns the elbows outward, in rad.
 
     >>> import draisine as dr
-    >>> from draisine.parts.rider.postures import reaching
+    >>> from draisine.parts.riders.postures import reaching
     >>> rider = dr.parts.Human.of(1.75, 75)
     >>> posture = reaching(rider, {"somersault": 0.4}, hands={"left": (0.6, 0.3, 0.2)})
     >>> sorted(name for name in posture if name.startswith("CA1") or name == "A1A2extension")

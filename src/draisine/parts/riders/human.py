@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
-from draisine.parts.rider.measurements import ANGLES, Measurements, read_measurements, standing_measurements
-from draisine.parts.rider.solids import (
+from draisine.parts.riders.measurements import ANGLES, Measurements, read_measurements, standing_measurements
+from draisine.parts.riders.solids import (
     Array,
     MassProperties,
     Semiellipsoid,
@@ -105,7 +106,8 @@ class Human:
 
     measurements: Measurements
     name: str = "rider"
-    densities: Mapping[str, float] = field(default_factory=lambda: DENSITIES["Dempster"])
+    density_set: str = "Dempster"
+    density_factor: float = 1.0
 
     @staticmethod
     def of(height: float, mass: float, name: str = "rider") -> Human:
@@ -135,13 +137,21 @@ class Human:
             raise ArgumentError(
                 f"densities = {densities!r}: must be one of {', '.join(DENSITIES)}{did_you_mean(densities, DENSITIES)}"
             )
-        human = Human(found.symmetric() if symmetric else found, name or "rider", DENSITIES[densities])
+        human = Human(found.symmetric() if symmetric else found, name or "rider", densities)
         if mass is None:
             return human
         if not mass > 0:
             raise ArgumentError(f"mass = {mass!r} of {human.name} must be positive")
-        factor = mass / human.mass
-        return replace(human, densities={part: factor * density for part, density in human.densities.items()})
+        return replace(human, density_factor=mass / human.mass)
+
+    @property
+    def densities(self) -> dict[str, float]:
+        """Of the parts of the body, kg/m³."""
+        return {part: self.density_factor * density for part, density in DENSITIES[self.density_set].items()}
+
+    def options(self) -> dict[str, Any]:
+        """The body as options of the part `dr.parts.rider`: measurements, mass and densities."""
+        return {"measurements": dict(self.measurements.values), "mass": self.mass, "densities": self.density_set}
 
     @cached_property
     def segments(self) -> dict[str, Segment]:

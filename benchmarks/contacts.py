@@ -1,0 +1,119 @@
+"""Figures of contacts that come and go: runs in one mode against ideal wheels, bounces, changes of modes, falls of a bicycle.
+
+Times are processor times of long runs less those of short ones; falls are whole runs of ensembles.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+import draisine as dr
+from draisine.model.contact import dry_friction
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.methods.selection import Method
+from draisine.simulation.result import Run
+from draisine.simulation.run import integrate
+from figure import AtLeast, AtMost, Figure
+
+KNOCK = {"speed": 4.6, "roll_rate": 0.5}
+ROUNDS = 30
+SHORT, LONG, EVEN = 5.0, 65.0, dr.methods.DOP853(max_step=0.05)
+FALLS, UNTIL = 100, 3.0
+RANGES = {"speed": (0.5, 8.0), "roll_rate": (-2.0, 2.0), "steer": (-0.3, 0.3), "steer_rate": (-2.0, 2.0)}
+
+
+def bicycle(friction: float, lands: float | None = None) -> dr.Model:
+    """The benchmark bicycle with friction at its wheels; with `lands`, the friction of grips, pedals and saddle that land."""
+    m = dr.gallery.bicycle()
+    for name, wheel in m._items["wheels"].items():
+        m._items["wheels"][name] = replace(wheel, friction=dry_friction(friction, 0.0, "energetic", name))
+    if lands is None:
+        return m
+    m._items["events"].clear()  # a fall is no end
+    for name, side in (("left", 1), ("right", -1)):
+        m.contact(f"{name}_grip", m.point(f"{name}_end", "fork", (0.1, 0.3 * side, 0.7)), friction=lands)
+        m.contact(f"{name}_pedal", m.point(f"{name}_foot", "frame", (0.4, 0.15 * side, 0.0)), friction=lands)
+    m.contact("saddle", m.point("top", "frame", (0.3, 0.0, 0.6)), friction=lands)
+    return m
+
+
+class Timed:
+    """Runs of one model from one start, everything compiled beforehand."""
+
+    def __init__(self, model: dr.Model, start: Mapping[str, float], parameters: Mapping[str, float] | None = None) -> None:
+        equations = dr.derive(model)
+        self._choices: VelocityChoices = prepare(equations)
+        values = {q.name: q.default for q in equations.parameters} | dict(parameters or {})
+        given = np.array([*values.values(), *(q.default for q in equations.mode_parameters)])
+        begin = consistent_start(StartProblem(equations), dict(start), parameters=given)
+        self._x, self._parameters = begin.x, begin.given[2]
+
+    def run(self, until: float, method: Method | None = None) -> Run:
+        samples = np.array([0.0, until])
+        return integrate(self._choices, self._x, until, parameters=self._parameters, samples=samples, method=method)
+
+    def seconds(self, until: float, method: Method | None = None) -> float:
+        """Processor time of a run from its start."""
+        begun = time.process_time()
+        self.run(until, method)
+        return time.process_time() - begun
+
+
+def figures() -> Iterator[Figure]:
+    yield from _one_mode()
+    yield from _bounces()
+    yield from _falls()
+
+
+def _one_mode() -> Iterator[Figure]:
+    """Steps of equal length, many and few, so that starts are not counted; interleaved."""
+    models = {
+        "ideal": Timed(dr.gallery.bicycle(), KNOCK),
+        "wheels": Timed(bicycle(0.9), KNOCK),
+        "landing": Timed(bicycle(0.9, 0.3), KNOCK),
+    }
+    least = {(name, until): np.inf for name in models for until in (SHORT, LONG)}
+    for _ in range(ROUNDS):
+        for name, until in least:
+            least[name, until] = min(least[name, until], models[name].seconds(until, EVEN))
+    slope = {name: least[name, LONG] - least[name, SHORT] for name in models}
+    evaluations = {name: model.run(20.0).evaluations for name, model in models.items()}
+    for name, text in (("wheels", "two wheels"), ("landing", "two wheels and five points that may land")):
+        share = evaluations[name] / evaluations["ideal"]
+        yield Figure(f"bicycle that rolls with friction at {text}: evaluations, against ideal wheels", share, "", AtMost(1.05))
+        yield Figure("the same, time of a step", slope[name] / slope["ideal"], "", AtMost(1.2))
+
+
+def _bounces() -> Iterator[Figure]:
+    ball = Timed(dr.gallery.bouncing_ball(), {"z": 1.1, "x_rate": 3.0}, {"restitution": 0.99})
+    least, count = {}, {}
+    for until in (20.0, 80.0):
+        count[until] = len(ball.run(until).modes.changes)
+        least[until] = min(ball.seconds(until) for _ in range(ROUNDS))
+    rate = 1e-3 * (count[80.0] - count[20.0]) / (least[80.0] - least[20.0])
+    yield Figure("ball that bounces: bounces per millisecond, records of changes counted", rate, "", AtLeast(200))
+
+
+def _falls() -> Iterator[Figure]:
+    rng = np.random.default_rng(20)
+    cases = {f"start.{name}": rng.uniform(*between, FALLS) for name, between in RANGES.items()}
+    model = bicycle(0.6, 0.6)
+    dr.ensemble(model, UNTIL, cases={name: column[:2] for name, column in cases.items()}, outputs=["lean"])
+    begun, clock = time.process_time(), time.perf_counter()
+    found = dr.ensemble(model, UNTIL, cases=cases, outputs=["lean"])
+    used, passed = time.process_time() - begun, time.perf_counter() - clock
+    finished = float(np.mean(found["status"] == "FINISHED"))
+    yield Figure(f"random falls of a bicycle × {UNTIL:g} s: share that reaches the end", finished, "", AtLeast(0.95))
+    yield Figure("the same, falls per second of the clock", FALLS / passed, "", AtLeast(1700))
+    yield Figure("the same, falls per second of one core", FALLS / used)
+
+
+if __name__ == "__main__":
+    for figure in figures():
+        print(figure)

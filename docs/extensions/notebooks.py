@@ -1,0 +1,87 @@
+"""Sphinx extension: the tutorial and the how-to pages as notebooks to download, with the outputs that the pages show.
+
+A page's text becomes cells of text, its Python cells of code. Pictures and links between pages, which a file on its own does not
+have, become their words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from extensions import DOCS, pages
+from extensions.snippets import FENCE
+
+FOLDER = "notebooks"  # of the site
+_PICTURE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:)[^)]*\)")
+
+
+def names() -> list[str]:
+    """The pages that become notebooks."""
+    found = [str(page.relative_to(DOCS).with_suffix("")) for page in pages()]
+    return [name for name in found if name == "tutorial" or name.startswith("howto/")]
+
+
+def notebook(text: str) -> dict[str, Any]:
+    """A page as a notebook, in version 4 of the format.
+
+    >>> made = notebook("# Title\\n\\n```python\\nprint(1)\\n```\\n\\n```output\\n1\\n```\\n")
+    >>> [(cell["cell_type"], cell["source"]) for cell in made["cells"]], made["cells"][1]["outputs"][0]["text"]
+    ([('markdown', '# Title'), ('code', 'print(1)')], '1\\n')
+    """
+    cells: list[dict[str, Any]] = []
+    end = 0
+    for fence in FENCE.finditer(text):
+        if fence[1] not in ("python", "output"):
+            continue  # part of the text
+        _add_text(cells, text[end : fence.start()])
+        end = fence.end()
+        if fence[1] == "output":
+            cells[-1]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": fence[3]}]
+        elif "notest" in fence[2]:
+            _add_text(cells, fence[0].replace("```python notest", "```python"))
+        else:
+            source = fence[3].rstrip("\n")
+            cells.append(
+                {"cell_type": "code", "id": _id(cells), "metadata": {}, "execution_count": None, "outputs": [], "source": source}
+            )
+    _add_text(cells, text[end:])
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _add_text(cells: list[dict[str, Any]], text: str) -> None:
+    plain = _LINK.sub(r"\1", _PICTURE.sub(lambda found: f"*{found[1]}*" if found[1] else "", text)).strip()
+    if plain:
+        cells.append({"cell_type": "markdown", "id": _id(cells), "metadata": {}, "source": plain})
+
+
+def _id(cells: list[dict[str, Any]]) -> str:
+    return f"cell-{len(cells) + 1}"
+
+
+def write(name: str, folder: Path) -> Path:
+    """Write a page's notebook below a folder; returns the file."""
+    path = folder / f"{name.replace('/', '-')}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = notebook((DOCS / f"{name}.md").read_text(encoding="utf-8"))
+    path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def offer(app: Sphinx, name: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """A link to the notebook at the end of a page that has one."""
+    if name in names() and "body" in context:
+        made = write(name, Path(app.outdir) / FOLDER)
+        up = "../" * name.count("/")
+        context["body"] += f'<p><a href="{up}{FOLDER}/{made.name}" download>Download this page as a notebook</a></p>'
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("html-page-context", offer)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,261 @@
+"""Tire files (`.tir`): coefficients of the Magic Formula in sections, with units, ranges and the side of measurement.
+
+    [UNITS]
+    FORCE = 'newton'
+    [MODEL]
+    FITTYP = 61             $ version 6.1
+    TYRESIDE = 'LEFT'
+    [VERTICAL]
+    FNOMIN = 4000
+
+`$` and `!` begin comments. Files are data: nothing in them is executed. What a file contains that is not used is named in a
+warning; a damaged file is refused by its name and line.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from draisine.errors import ArgumentError, DataError
+from draisine.expr.expression import Number
+from draisine.model.contact.magic_formula import COEFFICIENTS, RANGES, UNITS, MagicFormula
+
+MOST_BYTES = 1_000_000
+_KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
+_SIDES = ("left", "right")
+
+_VERSIONS = {"5": "5.2", "52": "5.2", "21": "5.2", "51": "motorcycle", "6": "6.1", "61": "6.1"}  # by FITTYP
+_FORMATS = {"PAC2002": "5.2", "MF_05": "5.2", "PAC_MC": "motorcycle", "MF_MCTYRE": "motorcycle"}  # by PROPERTY_FILE_FORMAT
+_SIZES: dict[str, dict[str, float]] = {
+    "LENGTH": {"meter": 1.0, "m": 1.0, "mm": 1e-3, "millimeter": 1e-3, "cm": 1e-2, "inch": 0.0254, "foot": 0.3048},
+    "FORCE": {"newton": 1.0, "n": 1.0, "kn": 1e3, "kilonewton": 1e3, "pound_force": 4.4482216152605, "lbf": 4.4482216152605},
+    "ANGLE": {"radians": 1.0, "radian": 1.0, "rad": 1.0, "degrees": math.pi / 180, "degree": math.pi / 180, "deg": math.pi / 180},
+    "TIME": {"second": 1.0, "sec": 1.0, "s": 1.0, "millisecond": 1e-3},
+    "PRESSURE": {"pascal": 1.0, "pa": 1.0, "kpa": 1e3, "bar": 1e5, "psi": 6894.757293168},
+}
+_POWERS = {
+    "N": {"FORCE": 1},
+    "m": {"LENGTH": 1},
+    "m/s": {"LENGTH": 1, "TIME": -1},
+    "N/m": {"FORCE": 1, "LENGTH": -1},
+    "N*s/m": {"FORCE": 1, "TIME": 1, "LENGTH": -1},
+    "Pa": {"PRESSURE": 1},
+    "rad": {"ANGLE": 1},
+}
+# keys that describe the file or the tire and enter no equation here
+_DESCRIPTIVE = frozenset(
+    (
+        "FILE_TYPE", "FILE_VERSION", "FILE_FORMAT", "LENGTH", "FORCE", "ANGLE", "TIME", "MASS", "PRESSURE", "TYPE",
+        "FUNCTION_NAME", "PROPERTY_FILE_FORMAT", "FITTYP", "TYRESIDE", "USE_MODE", "USER_SUB_ID", "N_TIRE_STATES", "HMAX_LOCAL",
+        "TIME_SWITCH_INTEG", "MFSAFE1", "MFSAFE2", "MFSAFE3", "WIDTH", "ASPECT_RATIO", "RIM_RADIUS", "RIM_WIDTH", "IXX", "IYY",
+        "BELT_MASS", "BELT_IXX", "BELT_IYY", "GRAVITY", "VXLOW", "ROAD_INCREMENT", "ROAD_DIRECTION", "TYRE_MASS", "TIRE_MASS",
+        "PRESMIN", "PRESMAX", "BOTTOM_OFFST", "BOTTOM_STIFF",
+    )
+)  # fmt: skip
+_SECTIONS = (
+    ("MODEL", ("LONGVL",)),
+    ("DIMENSION", ("UNLOADED_RADIUS",)),
+    ("INFLATION_PRESSURE", ("INFLPRES", "NOMPRES")),
+    ("VERTICAL", ("FNOMIN", "VERTICAL_STIFFNESS", "VERTICAL_DAMPING", "BREFF", "DREFF", "FREFF", "QFZ1", "QFZ2", "PFZ1")),
+    ("STRUCTURAL", ("LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS", "PCFX", "PCFY")),
+    ("VERTICAL_FORCE_RANGE", RANGES["load"]),
+    ("LONG_SLIP_RANGE", RANGES["slip"]),
+    ("SLIP_ANGLE_RANGE", RANGES["slip_angle"]),
+    ("INCLINATION_ANGLE_RANGE", RANGES["camber"]),
+    ("SCALING_COEFFICIENTS", ("L",)),
+    ("LONGITUDINAL_COEFFICIENTS", ("PCX", "PDX", "PEX", "PKX", "PHX", "PVX", "PPX", "RBX", "RCX", "REX", "RHX", "PTX")),
+    ("OVERTURNING_COEFFICIENTS", ("QSX", "PPMX")),
+    ("LATERAL_COEFFICIENTS", ("PCY", "PDY", "PEY", "PKY", "PHY", "PVY", "PPY", "RBY", "RCY", "REY", "RHY", "RVY", "PTY")),
+    ("ROLLING_COEFFICIENTS", ("QSY",)),
+    ("ALIGNING_COEFFICIENTS", ("QBZ", "QCZ", "QDZ", "QEZ", "QHZ", "SSZ", "PPZ")),
+)  # of files that are written: names, or beginnings of names
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A value with its section and line."""
+
+    section: str
+    value: str
+    number: int
+
+
+def read_tir(
+    path: str | os.PathLike[str],
+    *,
+    version: str | None = None,
+    variant: str = "program",
+    side: str | None = None,
+    transient: bool | None = None,
+    rigid: bool = False,
+) -> MagicFormula:
+    """The tire of a `.tir` file.
+
+    The version follows from FITTYP or PROPERTY_FILE_FORMAT, unless `version` is given ("5.2", "6.1" or "motorcycle"). With
+    `side`, "left" or "right", the tire is mirrored if it was measured on the other side (TYRESIDE); a negative USE_MODE mirrors
+    it too. `variant`, `transient` and `rigid` are those of `MagicFormula`.
+    """
+    file = Path(path)
+    if side is not None and side not in _SIDES:
+        raise ArgumentError(f"side must be 'left' or 'right', got {side!r}")
+    lines = _parsed(file, _text(file))
+    chosen = version or _version(file, lines)
+    sizes = _unit_sizes(file, lines)
+    known, unknown = COEFFICIENTS.get(chosen, frozenset[str]()), list[str]()
+    coefficients = {}
+    for name, line in lines.items():
+        if name in known:
+            coefficients[name] = _number(file, name, line) * _factor(UNITS.get(name, ""), sizes)
+        elif name not in _DESCRIPTIVE:
+            unknown.append(f"{name} [{line.section}]" if line.section else name)
+    if unknown:
+        warnings.warn(f"{file}: not used by version {chosen}: {', '.join(unknown)}", stacklevel=2)
+    if "FNOMIN" not in coefficients:
+        raise DataError(f"{file}: FNOMIN, the nominal load, is missing; it belongs to the section [VERTICAL]")
+    for low, high in RANGES.values():
+        if low in coefficients and high in coefficients and coefficients[low] > coefficients[high]:
+            raise DataError(f"{file}, line {lines[low].number}: {low} exceeds {high}")
+    measured = _plain(lines["TYRESIDE"].value).lower() if "TYRESIDE" in lines else ""
+    mirrored = side is not None and measured in _SIDES and measured != side
+    if "USE_MODE" in lines and _number(file, "USE_MODE", lines["USE_MODE"]) < 0:
+        mirrored = not mirrored
+    return MagicFormula(chosen, coefficients, variant, mirrored, transient, rigid)
+
+
+def write_tir(tire: MagicFormula, path: str | os.PathLike[str]) -> None:
+    """Write a tire as a `.tir` file, in SI units; coefficients must be numbers."""
+    fit = {"5.2": 52, "6.1": 61, "motorcycle": 51}[tire.version]
+    left = dict[str, float]()
+    for name, amount in tire.coefficients:
+        if not isinstance(amount, Number):
+            raise ArgumentError(f"{name} of the tire is {amount}; a tire file has numbers only")
+        left[name] = float(amount.value)
+    rows = ["[MDI_HEADER]", "FILE_TYPE = 'tir'", "FILE_FORMAT = 'ASCII'", "[UNITS]"]
+    rows += [f"{kind} = '{next(iter(sizes))}'" for kind, sizes in _SIZES.items()]
+    mode = (-1 if tire.mirrored else 1) * (14 if tire.relaxes else 4)
+    model = [f"FITTYP = {fit}", f"USE_MODE = {mode}"]
+    for section, beginnings in _SECTIONS:
+        own = [
+            n for n in left if any(n == b or (n.startswith(b) and n[len(b) :].isalnum() and b not in UNITS) for b in beginnings)
+        ]
+        if section == "SCALING_COEFFICIENTS":
+            own = [n for n in own if n not in UNITS]
+        found = [f"{name} = {left.pop(name)!r}" for name in own]
+        if section == "MODEL":
+            found = model + found
+        rows += [f"[{section}]", *found] if found else []
+    rows += ["[OTHER]", *(f"{name} = {value!r}" for name, value in left.items())] if left else []
+    Path(path).write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+# -------------------------------------------------------------------------------------------------- reading
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+    except OSError as problem:
+        raise DataError(f"{file}: cannot be read: {problem.strerror}") from problem
+    if len(content) > MOST_BYTES:
+        raise DataError(f"{file}: larger than {MOST_BYTES} bytes; this is no tire file")
+    if b"\0" in content:
+        raise DataError(f"{file}: contains zero bytes; a tire file is text, in ASCII or UTF-8")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")  # comments in other encodings
+
+
+def _parsed(file: Path, text: str) -> dict[str, _Line]:
+    """Values by key. Tables in braces, of the tire's shape, are left out."""
+    found: dict[str, _Line] = {}
+    section, in_table = "", False
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = re.split(r"[$!]", raw, maxsplit=1)[0].strip()
+        if not line:
+            continue
+        if line.startswith("["):
+            if not re.fullmatch(r"\[[^\[\]]+\]", line):
+                raise DataError(f"{file}, line {number}: the header {line!r} has no closing bracket")
+            section, in_table = line[1:-1].strip().upper(), False
+            continue
+        match = _KEY.fullmatch(line)
+        if match is None:
+            in_table = in_table or line.startswith("{")
+            if in_table and (line.startswith("{") or _numbers_only(line)):
+                continue
+            raise DataError(f"{file}, line {number}: expected KEY = value, got {line[:60]!r}")
+        key, value = match.group(1).upper(), match.group(2).strip()
+        if not value:
+            raise DataError(f"{file}, line {number}: {key} has no value")
+        if key in found:
+            raise DataError(f"{file}, line {number}: {key} is given a second time, after line {found[key].number}")
+        found[key] = _Line(section, value, number)
+    if not found:
+        raise DataError(f"{file}: contains no values; a tire file has lines KEY = value")
+    return found
+
+
+def _numbers_only(line: str) -> bool:
+    try:
+        [float(word) for word in line.split()]
+    except ValueError:
+        return False
+    return True
+
+
+def _plain(value: str) -> str:
+    return value.strip("'\"").strip()
+
+
+def _number(file: Path, key: str, line: _Line) -> float:
+    try:
+        value = float(line.value.replace("D", "E").replace("d", "e"))  # Fortran's exponents
+    except ValueError:
+        raise DataError(f"{file}, line {line.number}: {key} must be a number, got {line.value[:40]!r}") from None
+    if not math.isfinite(value):
+        raise DataError(f"{file}, line {line.number}: {key} is not finite")
+    return value
+
+
+def _version(file: Path, lines: Mapping[str, _Line]) -> str:
+    if "PROPERTY_FILE_FORMAT" in lines:
+        name = _plain(lines["PROPERTY_FILE_FORMAT"].value).upper().replace("-", "_")
+        if name in _FORMATS:
+            return _FORMATS[name]
+    if "FITTYP" not in lines:
+        raise DataError(
+            f"{file}: neither FITTYP nor PROPERTY_FILE_FORMAT names a version that is known; give version='6.1' or '5.2'"
+        )
+    fit = _plain(lines["FITTYP"].value).removesuffix(".0")
+    if fit not in _VERSIONS:
+        raise DataError(
+            f"{file}, line {lines['FITTYP'].number}: FITTYP {fit} is not supported (known: {', '.join(_VERSIONS)}); "
+            "give version='6.1' or '5.2' to read it as such"
+        )
+    return _VERSIONS[fit]
+
+
+def _unit_sizes(file: Path, lines: Mapping[str, _Line]) -> dict[str, float]:
+    """SI units in those of the file."""
+    found = {}
+    for kind, known in _SIZES.items():
+        if kind not in lines:
+            continue
+        name = _plain(lines[kind].value).lower()
+        if name not in known:
+            raise DataError(f"{file}, line {lines[kind].number}: unit {name!r} of {kind} is unknown (known: {', '.join(known)})")
+        found[kind] = known[name]
+    found.setdefault("PRESSURE", found.get("FORCE", 1.0) / found.get("LENGTH", 1.0) ** 2)
+    return found
+
+
+def _factor(unit: str, sizes: Mapping[str, float]) -> float:
+    return math.prod(sizes.get(kind, 1.0) ** power for kind, power in _POWERS.get(unit, {}).items())

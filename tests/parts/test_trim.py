@@ -1,0 +1,154 @@
+"""Trim of machines under acceleration: load transfer, chain pull and anti-squat by statics; braking in a turn against a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import draisine as dr
+from draisine.errors import ArgumentError
+from machines_of_parts import bicycle, motorcycle
+
+parts = dr.parts
+G = 9.81
+
+
+def test_load_transfer_of_a_braked_bicycle():
+    """Moments about the rear contact: weight, inertia forces and the moments of the wheels that slow down."""
+    m = bicycle()
+    parts.brake(m, "brake", "front")
+    bodies = ((85, 0.3, 0.9), (4, 0.9, 0.7), (2, 0, 0.3), (3, 1.02, 0.35))
+    for rate in (0.0, -4.0):
+        trim = dr.steady(m, {"speed": 8.0, "acceleration": rate}, free=("brake_torque",))
+        tipping = sum(mass * (G * x - rate * z) for mass, x, z in bodies) - rate * (0.12 / 0.3 + 0.28 / 0.35)
+        assert abs(trim["front_normal_force"] - tipping / 1.02) < 1e-9 * tipping
+        force = sum(mass for mass, *_ in bodies) * rate + rate * 0.12 / 0.3**2  # at the front contact; the rear wheel is dragged
+        assert abs(trim["front_longitudinal_force"] - force) < 1e-9 * 400
+        torque = -force * 0.35 - 0.28 * rate / 0.35
+        assert abs(-trim["brake_applied"] - torque) < 1e-9 * 400 and trim["acceleration"] == pytest.approx(rate, abs=1e-12)
+
+
+SPROCKETS = {"pinion": 0.042, "sprocket": 0.105}
+SHAPE = {"pivot": (0.56, 0.41), "gearbox": (0.65, 0.44), "w": 1.41, "r": 0.31, "h": 0.63, "x": 0.7, "M": 240.0}
+
+
+def driven(drive: str, s: dict = SHAPE, **radii: float) -> dr.Model:
+    """A machine in its plane whose mass is in its frame, with massless arm, fork and wheels."""
+    m = dr.Model("driven")
+    points = {"pivot": s["pivot"], "gearbox": s["gearbox"], "nose": (s["w"], s["r"])}
+    frame = parts.frame(
+        m, "frame", mass=s["M"], center_of_mass=(s["x"], s["h"]), inertia=(20, 35, 25), points=points, motion="in_plane"
+    )
+    arm = parts.swing_arm(
+        m, "arm", frame["pivot"], axle=(0, s["r"]), mass=0, inertia=(0, 0, 0), stiffness=15e3, preload=1.0, damping=100.0
+    )
+    parts.wheel(m, "rear", arm["axle"], radius=s["r"], mass=0, inertia=(0, 0))
+    parts.wheel(m, "front", frame["nose"], radius=s["r"], mass=0, inertia=(0, 0))
+    if drive == "chain":
+        parts.chain(m, "chain", frame["gearbox"], "rear", **(radii or SPROCKETS))
+    else:
+        parts.shaft(m, "shaft", "rear", ratio=2.5)
+    parts.anti_squat(m, "squat", "arm", chain="chain" if drive == "chain" else "")
+    return m
+
+
+def squat_by_hand(s: dict, pinion: float, sprocket: float) -> tuple[float, float]:
+    """tan σ, and the moment about the pivot per thrust, of chain and thrust alone, from the tangent of two circles."""
+    hub, gear, pivot = np.array([0.0, s["r"]]), np.array(s["gearbox"]), np.array(s["pivot"])
+    line = gear - hub
+    d = np.hypot(*line)
+    # unit normal n of the run with n·(gear − hub) = sprocket − pinion, pointing up: both circles touch the line from below
+    turn = np.arccos((sprocket - pinion) / d)
+    base = np.arctan2(line[1], line[0])
+    normal = np.array([np.cos(base + turn), np.sin(base + turn)])
+    run = np.array([normal[1], -normal[0]])  # forward
+    touch = hub + sprocket * normal
+    # A: touch + a run = pivot + b (hub − pivot)
+    _, b = np.linalg.solve(np.column_stack([run, pivot - hub]), pivot - touch)
+    meet = pivot + b * (hub - pivot)
+    tension = s["r"] / sprocket  # per thrust: the massless wheel is in balance
+    lever = touch - pivot
+    chain = lever[0] * run[1] - lever[1] * run[0]
+    return float(meet[1] / meet[0]), float(tension * chain + pivot[1])  # the thrust acts at the ground, below the pivot
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_anti_squat_of_a_chain(seed):
+    s, radii = dict(SHAPE), dict(SPROCKETS)
+    if seed:
+        rng = np.random.default_rng(seed)
+        s |= {"gearbox": tuple(np.array(s["gearbox"]) + rng.uniform(-0.03, 0.03, 2)), "h": rng.uniform(0.5, 0.8)}
+        radii = {"pinion": rng.uniform(0.03, 0.05), "sprocket": rng.uniform(0.08, 0.12)}
+    tan_squat, moment = squat_by_hand(s, **radii)
+    e = dr.derive(driven("chain", s, **radii))
+    design = {"arm_angle": 0.0, "speed": 10.0}
+    free = ("arm_preload", "drive_torque")
+    index = [p.name for p in e.parameters].index("arm_preload")
+    rest, pulled = (dr.steady(e, {**design, "acceleration": a}, free=free) for a in (0.0, 2.0))
+    thrust, transfer = s["M"] * 2.0, s["M"] * 2.0 * s["h"] / s["w"]
+    assert abs(pulled["rear_longitudinal_force"] - thrust) < 1e-9 * thrust
+    assert abs(pulled["rear_normal_force"] - rest["rear_normal_force"] - transfer) < 1e-9 * transfer
+    assert abs(pulled["squat_anti_squat"] - tan_squat / (s["h"] / s["w"])) < 1e-9
+    # the spring carries the load transfer less what squat takes: by the lines, and by the moments of all forces
+    change = pulled.p[index] - rest.p[index]
+    by_lines = transfer * s["pivot"][0] * (1 - tan_squat / (s["h"] / s["w"]))
+    assert abs(change - by_lines) < 1e-9 * transfer
+    assert abs(change - (transfer * s["pivot"][0] - thrust * moment)) < 1e-9 * transfer
+
+
+def test_anti_squat_of_a_shaft():
+    e = dr.derive(driven("shaft"))
+    index = [p.name for p in e.parameters].index("arm_preload")
+    rest, pulled = (
+        dr.steady(e, {"arm_angle": 0.0, "speed": 10.0, "acceleration": a}, free=("arm_preload", "drive_torque"))
+        for a in (0.0, 2.0)
+    )
+    (x, z), slope = SHAPE["pivot"], SHAPE["h"] / SHAPE["w"]
+    assert abs(pulled["squat_squat_angle"] - np.arctan(z / x)) < 1e-12
+    transfer = SHAPE["M"] * 2.0 * slope
+    assert abs(pulled.p[index] - rest.p[index] - transfer * x * (1 - z / x / slope)) < 1e-9 * transfer
+    assert abs(pulled["drive_torque"] * 2.5 - SHAPE["M"] * 2.0 * SHAPE["r"]) < 1e-9 * 150
+
+
+def test_braking_in_a_turn_begins_as_its_trim_says():
+    """A run from the trim keeps lean, steer and travels to first order, while all velocities fall in proportion."""
+    e = dr.derive(motorcycle())
+    held = ("front_brake_torque", "steer_torque")
+    trim = dr.steady(e, {"speed": 20.0, "radius": 100.0, "acceleration": -3.0}, free=held)
+    assert abs(trim["speed"] / trim["yaw_rate"] - 100.0) < 1e-9 and trim["lean"] < -0.4 and trim["fork_travel"] > 0.02
+    h = 1e-3
+    run = dr.simulate(
+        e, h, start=trim, inputs={n: trim[n] for n in held}, samples=[0.0, h], method=dr.methods.DOP853(rtol=1e-12, atol=1e-13)
+    )
+    assert abs((run["speed"][-1] - run["speed"][0]) / h + 3.0) < 1e-3
+    for name in ("lean", "steer", "fork_travel", "arm_angle"):
+        assert abs(run[name][-1] - run[name][0]) < 1e-6  # of second order in h
+    for name in ("front_spin", "rear_spin", "yaw_rate"):
+        assert abs(run[name][-1] / run[name][0] - run["speed"][-1] / run["speed"][0]) < 1e-5
+    freed = dr.steady(
+        e,
+        {"speed": 20.0, "radius": 100.0, "front_brake_torque": trim["front_brake_torque"]},
+        free=("steer_torque", "acceleration"),
+        near=trim,
+    )
+    assert abs(freed["acceleration"] + 3.0) < 1e-9
+
+
+def test_targets_that_do_not_exist_are_refused():
+    m = dr.Model("block")
+    m.free(m.body("block", mass=1.0, inertia=(1, 1, 1)))
+    with pytest.raises(ArgumentError, match="'speed'"):
+        dr.steady(m, {"acceleration": 1.0})
+    with pytest.raises(ArgumentError, match="radius of a path must not be 0"):
+        dr.steady(bicycle(), {"speed": 5.0, "radius": 0.0})
+
+
+def test_a_trim_says_that_it_is_none_of_the_steady_motions():
+    m = bicycle()
+    parts.brake(m, "brake", "front")
+    e = dr.derive(m)
+    trim = dr.steady(e, {"speed": 8.0, "acceleration": -2.0}, free=("brake_torque",))
+    assert any("its speed changes with -2 m/s²" in text for text in trim.warnings) and trim.units["acceleration"] == "m/s^2"
+    assert dr.steady(e, {"speed": 8.0, "acceleration": 0.0}, free=("brake_torque",)).warnings == ()
+    with pytest.raises(ArgumentError, match="target of `steady` alone"):
+        dr.modes(e, speed=[5.0, 6.0], fixed={"acceleration": -1.0}, free=("brake_torque",))

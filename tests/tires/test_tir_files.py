@@ -1,0 +1,133 @@
+"""Tire files of our own making: sections, units, sides, ranges, and refusals by file and line."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tires.test_magic_formula import drawn
+
+import draisine as dr
+from draisine.errors import ArgumentError, DataError
+
+FILE = """$ a tire of our own making
+[MDI_HEADER]
+FILE_TYPE ='tir'
+[UNITS]
+LENGTH = 'mm'
+FORCE = 'kN'
+ANGLE = 'degree'
+TIME = 'second'
+[MODEL]
+FITTYP = 61            $ version
+TYRESIDE = 'LEFT'
+USE_MODE = 14
+[DIMENSION]
+UNLOADED_RADIUS = 313  ! in mm
+WIDTH = 205
+[SHAPE]
+{radial width}
+1.0 0.0
+1.0 0.4
+[VERTICAL]
+FNOMIN = 4
+VERTICAL_STIFFNESS = 0.2
+[SLIP_ANGLE_RANGE]
+ALPMIN = -12
+ALPMAX = 12
+[LATERAL_COEFFICIENTS]
+pcy1 = 1.3
+PDY1 = -1.0
+PKY1 = -1.5D1
+PKY2 = 2.0
+PVY1 = 0.05
+"""
+
+
+def written(folder: Path, text: str = FILE) -> Path:
+    path = folder / "own.tir"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_is_read_in_its_units(tmp_path: Path) -> None:
+    tire = dr.contact.read_tir(written(tmp_path))
+    c = tire.numbers()
+    assert tire.version == "6.1" and tire.compliant and not tire.mirrored
+    assert (c["FNOMIN"], c["UNLOADED_RADIUS"], c["VERTICAL_STIFFNESS"]) == pytest.approx((4000.0, 0.313, 2e5))
+    assert c["PKY1"] == -15.0
+    assert tire.ranges["slip_angle"] == pytest.approx((-np.pi / 15, np.pi / 15))
+
+
+def test_the_other_side_is_mirrored(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    left, right = (dr.contact.read_tir(path, side=side) for side in ("left", "right"))
+    assert float(left.forces(4000.0).lateral) == pytest.approx(200.0)
+    assert float(right.forces(4000.0).lateral) == pytest.approx(-200.0)
+    minus = dr.contact.read_tir(written(tmp_path, FILE.replace("USE_MODE = 14", "USE_MODE = -14")))
+    assert minus.mirrored
+    with pytest.raises(ArgumentError, match="side must be 'left' or 'right'"):
+        dr.contact.read_tir(path, side="front")
+
+
+@pytest.mark.parametrize("version", ["5.2", "6.1", "motorcycle"])
+def test_what_is_written_is_read_again(tmp_path: Path, version: str) -> None:
+    given = drawn(version, 1) | {"FZMIN": 200.0, "FZMAX": 9000.0, "VERTICAL_STIFFNESS": 2e5, "LMUX": 0.9}
+    tire = dr.contact.MagicFormula(version, given, mirrored=True)
+    dr.contact.write_tir(tire, tmp_path / "again.tir")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = dr.contact.read_tir(tmp_path / "again.tir")
+    assert dict(again.coefficients) == dict(tire.coefficients)
+    assert (again.version, again.mirrored, again.relaxes) == (tire.version, True, tire.relaxes)
+    with pytest.raises(ArgumentError, match="LMUX of the tire is grip"):
+        dr.contact.write_tir(tire.replaced(LMUX="grip"), tmp_path / "no.tir")
+
+
+def test_keys_that_are_not_used_are_named(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match=r"own.tir: not used by version 6.1: PKY9 \[LATERAL_COEFFICIENTS\], COLOR \[PAINT\]"):
+        dr.contact.read_tir(written(tmp_path, FILE + "PKY9 = 1\n[PAINT]\nCOLOR = 'black'\n"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("PKY2 = 2.0", "PKY2 = two", r"own.tir, line 30: PKY2 must be a number, got 'two'"),
+        ("PKY2 = 2.0", "PKY2 = nan", r"line 30: PKY2 is not finite"),
+        ("PKY2 = 2.0", "PKY2 =", r"line 30: PKY2 has no value"),
+        ("PKY2 = 2.0", "PKY2 2.0", r"line 30: expected KEY = value, got 'PKY2 2.0'"),
+        ("PKY2 = 2.0", "PDY1 = 2.0", r"line 30: PDY1 is given a second time, after line 28"),
+        ("[MODEL]", "[MODEL", r"line 9: the header '\[MODEL' has no closing bracket"),
+        ("FNOMIN = 4\n", "", "FNOMIN, the nominal load, is missing"),
+        ("FITTYP = 61 ", "FITTYP = 62 ", r"line 10: FITTYP 62 is not supported"),
+        ("FITTYP = 61 ", "", "neither FITTYP nor PROPERTY_FILE_FORMAT"),
+        ("FORCE = 'kN'", "FORCE = 'stone'", r"line 6: unit 'stone' of FORCE is unknown"),
+        ("ALPMIN = -12", "ALPMIN = 13", r"line 24: ALPMIN exceeds ALPMAX"),
+    ],
+)
+def test_damaged_files_are_refused_by_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert old in FILE
+    with pytest.raises(DataError, match=says):
+        dr.contact.read_tir(written(tmp_path, FILE.replace(old, new)))
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "none.tir"
+    with pytest.raises(DataError, match="cannot be read"):
+        dr.contact.read_tir(path)
+    path.write_bytes(b"\x00\x01PK")
+    with pytest.raises(DataError, match="contains zero bytes"):
+        dr.contact.read_tir(path)
+    path.write_text("")
+    with pytest.raises(DataError, match="contains no values"):
+        dr.contact.read_tir(path)
+    path.write_bytes(b"A = 1\n" * 200_000)
+    with pytest.raises(DataError, match="larger than"):
+        dr.contact.read_tir(path)
+
+
+def test_curves_can_be_drawn(tmp_path: Path) -> None:
+    dr.contact.read_tir(written(tmp_path)).plot([2000.0, 4000.0]).save(tmp_path / "tire.png")
+    assert (tmp_path / "tire.png").stat().st_size > 10_000

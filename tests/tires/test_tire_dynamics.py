@@ -1,0 +1,286 @@
+"""Tires on machines: vertical stiffness and lift-off, slip, rest and reverse, verbs, files, derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.tires.test_magic_formula import CAR
+
+import draisine as dr
+from draisine.model.contact.magic_formula import MagicFormula
+from draisine.model.contact.tires import BrushTire, LinearTire, Tire
+from draisine.model.files import from_toml, to_toml
+from draisine.program.interpreter import complex_step
+
+G = 9.81
+STIFF = {"VERTICAL_STIFFNESS": 2e5, "LONGITUDINAL_STIFFNESS": 4e5, "LATERAL_STIFFNESS": 1.5e5}
+MOMENTS = {"QSX1": 0.001, "QSX2": 0.3, "QSX3": 0.05, "QSY1": 0.01, "QSY3": 0.002}
+ROLLS = {"BREFF": 8.0, "DREFF": 0.25, "FREFF": 0.01}
+TIRE = MagicFormula("6.1", CAR | STIFF | MOMENTS | ROLLS)
+BRUSH = BrushTire(60e3, 0.9, 0.06, 4000.0, relaxation=0.3, camber=2e3, stiffness=2e5)
+
+
+def wheel(tire: Tire, mass: float = 400.0, tube: float = 0.0) -> dr.Model:
+    """A free body on one wheel that spins in it."""
+    m = dr.Model("unicycle")
+    m.body("hull", mass, inertia=(20.0, 20.0, 20.0))
+    m.body("rotor", 20.0, inertia=(0.5, 1.0, 0.5))
+    m.free("hull", at=(0, 0, 0.313))
+    m.revolute("angle", "hull", "rotor", axis="y", rate="spin")
+    m.wheel("tire", "rotor", 0.313 - tube, tube, contact=tire)
+    m.output("lean", "lean(hull)", "rad")
+    return m
+
+
+def four_wheels(tire: Tire) -> dr.Model:
+    """A car without suspension on four tires; the front wheels are steered by a parameter, and braked or driven by inputs."""
+    m = dr.Model("kart")
+    m.parameter("steer", 0.0, "rad")
+    m.body("hull", 800.0, (0, 0, 0.5), (200.0, 900.0, 1000.0))
+    m.free("hull")
+    for name, x, y in (("fl", 1.2, 0.7), ("fr", 1.2, -0.7), ("rl", -1.2, 0.7), ("rr", -1.2, -0.7)):
+        m.body(name, 20.0, inertia=(0.6, 1.0, 0.6))
+        turned = [("z", "steer")] if name[0] == "f" else []
+        m.revolute(f"{name}_angle", "hull", name, axis="y", at=(x, y, 0.313), orientation=turned, rate=f"{name}_spin")
+        m.generalized_force(f"{name}_angle", m.input(f"{name}_torque", "N*m"))
+        m.wheel(f"{name}_tire", name, 0.313, contact=tire)
+    m.output("speed", "body_velocity_x(hull)", "m/s")
+    m.output("yaw_rate", "rate_z(hull)", "rad/s")
+    return m
+
+
+def test_a_tire_sags_and_bounces_as_a_spring() -> None:
+    """Deflection m g/k, and √(k/m) of the bounce."""
+    equations = dr.derive(wheel(LinearTire(5e4, 0.3, stiffness=2e5)), work=False)
+    stands = dr.steady(equations, {"hull_vx": 10.0, "lean": 0.0}, near={"hull_vx": 10.0, "hull_z": 0.3})
+    assert stands["tire_deflection"] == pytest.approx(420.0 * G / 2e5, rel=1e-12)
+    assert stands["tire_normal_force"] == pytest.approx(420.0 * G, rel=1e-12)
+    found = np.linalg.eigvals(stands.linearize().A)
+    assert np.abs(found - 1j * np.sqrt(2e5 / 420.0)).min() < 1e-7
+
+
+def test_a_wheel_leaves_the_ground_and_lands() -> None:
+    """Dropped from a height it comes back to it, in the time of two falls and of the contact; nothing restarts."""
+    equations = dr.derive(wheel(LinearTire(0.0, None, 0.0, stiffness=2e5)))
+    assert equations.dynamics.can_switch is False
+    height, omega = 0.1, np.sqrt(2e5 / 420.0)
+    fall = np.sqrt(2 * height / G)
+    touch = fall * G
+    contact = 2 * (np.pi - np.arctan(touch * omega / G)) / omega  # of x'' = g − ω² x from x = 0 with the speed of the fall
+    run = dr.simulate(equations, 2 * fall + contact, start={"hull_z": 0.313 + height, "hull_vz": 0.0, "spin": 0.0}, samples=401)
+    assert run.status.complete
+    assert run["hull_z"][-1] == pytest.approx(0.313 + height, abs=2e-4)
+    assert abs(run["hull_vz"][-1]) < 5e-3
+    in_air = run["hull_z"] > 0.313 + 0.01
+    assert in_air.any() and run["tire_normal_force"][in_air].max() < 1e-15
+    assert run["tire_normal_force"].min() >= 0.0
+
+
+@pytest.mark.parametrize("tube", [0.0, 0.1])
+def test_the_spring_of_a_leaning_torus_is_conservative(tube: float) -> None:
+    """Without tangential forces the energy of motion, gravity and the spring, k ρ²/2, is constant."""
+    run = dr.simulate(
+        wheel(LinearTire(0.0, None, 0.0, stiffness=2e5), tube=tube),
+        0.4,
+        start={"hull_z": 0.29, "hull_qx": 0.2, "hull_wx": 0.3, "hull_vz": 0.5, "hull_wz": 1.0, "spin": 30.0, "hull_vx": 2.0},
+        method=dr.methods.DOP853(rtol=1e-11, atol=1e-11),
+    )
+    depth = run["tire_deflection"]
+    assert depth.min() < 0 < depth.max()
+    near = np.abs(depth) > 0.008  # where the force is that of the spring, or zero
+    energy = run["kinetic_energy"] + run["potential_energy"] + 1e5 * np.maximum(depth, 0.0) ** 2
+    assert np.ptp(energy[near]) < 1e-5 * energy[0]
+    assert np.abs(run["tire_camber"]).max() > 0.2
+
+
+@pytest.mark.parametrize("tire", [TIRE, MagicFormula("6.1", CAR | STIFF | MOMENTS, "book", transient=False, rigid=True), BRUSH])
+def test_forces_of_a_run_are_those_of_the_tire(tire: Tire) -> None:
+    start = {"hull_vx": 15.0, "hull_vy": 0.6, "hull_wz": 0.3, "hull_qx": 0.05, "spin": 52.0, "hull_z": 0.295}
+    if not tire.compliant:
+        del start["hull_z"]
+    run = dr.simulate(wheel(tire), 0.1, start=start, samples=11)
+    assert run.status.complete
+    for k in (0, 4, 10):
+        at = {n: float(run[f"tire_{n}"][k]) for n in ("normal_force", "camber", "slip_along", "slip_angle")}
+        if tire.relaxes:
+            along, across = float(run["tire_lag_along"][k]), float(run["tire_lag_across"][k])
+            across -= float(tire.camber_slip(np, tire.numbers(), at["camber"]))
+        else:  # the speed of the contact, from slip angle and lateral slip
+            across = np.tan(at["slip_angle"])
+            along = at["slip_along"] / (float(run["tire_slip_across"][k]) / across)
+        speed = float(run["tire_slip_across"][k]) / np.tan(at["slip_angle"])
+        found = tire.forces(at["normal_force"], -along, np.arctan(across), at["camber"], speed)
+        for part in ("longitudinal", "lateral"):
+            assert run[f"tire_{part}_force"][k] == pytest.approx(float(getattr(found, part)), rel=1e-9, abs=1e-7)
+        for part in ("overturning", "rolling", "aligning"):
+            if f"tire_{part}_moment" in run.names():
+                assert run[f"tire_{part}_moment"][k] == pytest.approx(float(getattr(found, part)), rel=1e-8, abs=1e-7)
+
+
+def test_a_parked_car_stays_on_a_slope() -> None:
+    """At rest the tires are springs: the car comes to rest a little downhill, and does not creep."""
+    m = four_wheels(MagicFormula("6.1", CAR | STIFF | {"VERTICAL_DAMPING": 3e3, "PHX1": 0.0, "PHX2": 0.0}))
+    for name in ("fl", "fr", "rl", "rr"):
+        m.generalized_force(f"{name}_angle", f"-2e3*{name}_spin - 1e5*{name}_angle", name=f"{name}_brake")
+    m.gravity((-0.05 * G, 0, -G))
+    m.wrench("hull", force=("-400*velocity_x(hull)", "-400*velocity_y(hull)", 0), name="drag")
+    run = dr.simulate(m, 6.0, start={"hull_z": -0.01, "speed": 0.0}, samples=61)
+    assert run.status.complete
+    assert abs(run["hull_x"][-1] - run["hull_x"][-11]) < 1e-5
+    assert -1e-2 < run["hull_x"][-1] < -2e-4
+    whole = sum(float(run[f"{n}_tire_longitudinal_force"][-1]) for n in ("fl", "fr", "rl", "rr"))
+    assert whole == pytest.approx(880.0 * G * 0.05, rel=1e-3)
+
+
+def test_a_tire_relaxes_the_same_backwards() -> None:
+    """Pulled sideways at a slip angle, forwards and backwards: the same side force, and the trail on the other side."""
+    runs = []
+    for way in (1.0, -1.0):
+        m = dr.Model("rig")
+        m.body("carriage", 1.0, inertia=(1, 1, 1))
+        m.planar("carriage")
+        m.wheel("tire", "carriage", 0.3, center=(0, 0, 0.3), contact=LinearTire(3e4, 0.5, 0.0, trail=0.03))
+        m.prescribe("pull", "carriage_x", f"{way}*4*t")
+        m.prescribe("drift", "carriage_y", "0.2*t")
+        m.prescribe("straight", "carriage_heading", 0.0)
+        runs.append(dr.simulate(m, 0.5, start={"carriage_vx": 4.0 * way, "carriage_vy": 0.2}, samples=21))
+    forward, backward = runs
+    expected = -3e4 * 0.05 * (1 - np.exp(-4.0 * forward.time / 0.5))
+    for run, sign in ((forward, 1.0), (backward, -1.0)):
+        np.testing.assert_allclose(run["tire_lateral_force"], expected, atol=2e-4)
+        np.testing.assert_allclose(run["tire_aligning_moment"], -0.03 * sign * expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("tire", [TIRE, BRUSH, LinearTire(5e4, 0.3, friction=0.9, camber=1e3, trail=0.02, stiffness=2e5)])
+def test_derivatives_of_motion_are_exact(tire: Tire) -> None:
+    e = dr.derive(wheel(tire), work=False)
+    names = [s.name for s in e.states]
+    exact = e.dynamics.jacobian("xdot", "x")
+    moving = {"hull_vx": 9.0, "hull_vy": 0.3, "spin": 30.0, "hull_wz": 0.4, "hull_qx": 0.07, "tire_lag_across": 0.02}
+    for given in ({}, moving):
+        x = np.zeros(len(names))
+        x[names.index("hull_z")], x[names.index("hull_qw")] = 0.295, 1.0
+        for name, value in given.items():
+            x[names.index(name)] = value
+        arguments = ([0.0], x, [], e.default_parameters)
+        found = exact(*arguments)[0]
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found, complex_step(e.dynamics, "xdot", "x", arguments), atol=1e-9 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("tire", [TIRE, TIRE.on_other_side(), MagicFormula("5.2", {"FNOMIN": 4e3, "PCY1": "shape"}), BRUSH])
+def test_tires_come_back_from_files(tire: Tire) -> None:
+    m = wheel(tire)
+    m.parameter("shape", 1.3)
+    m.ground(friction="1 - 0.5*exp(-(x/3)^2)", height="0.01*sin(x)")
+    system = m.freeze()
+    assert from_toml(to_toml(system)).freeze() == system
+
+
+def test_every_verb_takes_a_car_on_magic_formula_tires() -> None:
+    equations = dr.derive(four_wheels(TIRE.replaced(PHX1=0.0, PHX2=0.0)), work=False)
+    near = {"speed": 15.0, "hull_z": -0.012}
+    turn = dr.steady(equations, {"speed": 15.0}, free=("rr_torque",), near=near, parameters={"steer": 0.02})
+    assert 0.05 < turn["yaw_rate"] < 0.3
+    assert turn["fl_tire_normal_force"] < turn["fr_tire_normal_force"]  # a turn to the left loads the right side
+    assert np.isfinite(turn.linearize().A).all()
+    swept = dr.modes(equations, speed=[14.0, 16.0], free=("rr_torque",), near=near)
+    assert np.isfinite(swept.eigenvalues).all() and swept.eigenvalues.real.max() < 0.1
+    start = {"hull_z": -0.011}
+    runs = dr.ensemble(equations, 0.2, {"speed": [10.0, 20.0]}, start=start, outputs=["hull_x"])
+    single = dr.simulate(equations, 0.2, start={"speed": 20.0, **start}, samples=3)
+    assert single.status.complete
+    (final,) = [values for name, values in runs.to_pandas().items() if str(name).startswith("hull_x")]
+    np.testing.assert_allclose(final[1], single["hull_x"][-1], rtol=1e-7)
+
+
+def test_the_derivations_agree_on_tires() -> None:
+    certificate = dr.certify(wheel(TIRE))
+    assert certificate.passed, certificate
+
+
+def test_what_cannot_be_is_refused_by_name() -> None:
+    with pytest.raises(dr.errors.ModelError, match="leaves the ground and lands by itself; leave out friction"):
+        m = dr.Model("w")
+        m.body("b", 1.0)
+        m.wheel("tire", "b", 0.3, contact=TIRE, friction=0.8)
+    with pytest.raises(dr.errors.ModelError, match="stiffness of the contact of wheel 'tire' is 0; it must be positive"):
+        wheel(LinearTire(1e4, 0.3, stiffness=0.0)).freeze()
+    with pytest.raises(dr.errors.ModelError, match="friction of the ground: a factor"):
+        wheel(TIRE).ground(friction=-0.5)
+    m = dr.Model("cart")
+    m.body("cart", 1.0, inertia=(1, 1, 1))
+    m.planar("cart")
+    m.wheel("rim", "cart", 0.3, center=(0, 0, 0.3), contact=MagicFormula("6.1", CAR))
+    with pytest.raises(dr.errors.ModelError, match="wheel 'rim': its joints fix its height"):
+        dr.derive(m)
+
+
+def test_brush_forces_are_those_of_the_book() -> None:
+    """Pure side slip (Pacejka 2012, 3.11, 3.12), by integration of the bristles."""
+    tire = BrushTire(60e3, 0.9, 0.06, 4000.0)
+    load, mu, a, c = 4000.0, 0.9, 0.06, 60e3 / (2 * 0.06**2)
+    for slip in (0.01, 0.05, 0.1, 0.3):
+        x = (np.arange(200000) + 0.5) / 200000 * 2 * a - a  # from the leading edge at +a
+        pressure = 3 * load / (4 * a) * (1 - (x / a) ** 2)
+        force = np.minimum(c * slip * (a - x), mu * pressure)
+        found = tire.forces(load, slip_angle=np.arctan(slip), speed=20.0)
+        assert found.lateral == pytest.approx(-force.mean() * 2 * a, rel=1e-7)
+        assert found.aligning == pytest.approx(-(force * x).mean() * 2 * a, abs=1e-5)
+    assert tire.forces(load, slip=-1.0).longitudinal == pytest.approx(-mu * load, rel=1e-12)  # locked
+    combined = tire.forces(load, slip=-0.1, slip_angle=0.1)
+    assert np.hypot(combined.longitudinal, combined.lateral) <= mu * load
+
+
+def test_a_run_outside_of_the_ranges_of_a_tire_file_has_a_warning() -> None:
+    tire = TIRE.replaced(FZMIN=100.0, FZMAX=9000.0, ALPMIN=-0.05, ALPMAX=0.05)
+    start = {"hull_vx": 15.0, "hull_vy": 1.2, "spin": 49.0, "hull_z": 0.292}
+    run = dr.simulate(wheel(tire), 0.05, start=start, samples=11)
+    (warning,) = [w for w in run.status.warnings if "range of its tire file" in w]
+    assert warning.startswith("tire_slip_angle leaves the range of its tire file, -0.05 to 0.05, first at t = 0 s")
+    inside = dr.simulate(wheel(tire), 0.05, start=start | {"hull_vy": 0.1}, samples=11)
+    assert not [w for w in inside.status.warnings if "range" in w]
+    assert run["tire_slip_ratio"][0] == pytest.approx(-run["tire_slip_along"][0] / 15.0, rel=1e-6)
+
+
+def test_coefficients_may_be_parameters() -> None:
+    """A tire whose coefficients are parameters of the model moves as the one with numbers."""
+    ends = []
+    for given in ({}, {"PKY1": "stiffness", "LMUY": "grip"}):
+        m = wheel(TIRE.replaced(LMUY=0.7, PKY1=-15.0).replaced(**given))
+        m.parameter("stiffness", -15.0)
+        m.parameter("grip", 0.7)
+        run = dr.simulate(m, 0.1, start={"hull_vx": 15.0, "hull_vy": 1.0, "spin": 49.0, "hull_z": 0.292}, samples=3)
+        ends.append([run[n][-1] for n in ("hull_y", "tire_lateral_force", "tire_aligning_moment")])
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-6)
+
+
+def test_a_sliding_block_stops_and_stays() -> None:
+    """A locked wheel slides over v²/(2 μ g), with the friction of full sliding, and comes to rest."""
+    m = dr.Model("block")
+    m.body("carriage", 0)
+    m.body("block", 400.0, inertia=(1, 1, 1))
+    m.prismatic("way", "ground", "carriage", axis="x")
+    m.prismatic("hop", "carriage", "block", axis="z", at=(0, 0, 0.313))
+    tire = TIRE.replaced(PHX1=0.0, PHX2=0.0)
+    m.wheel("tire", "block", 0.313, contact=tire)
+    run = dr.simulate(m, 4.0, start={"way_rate": 15.0, "hop": -400 * G / 2e5, "tire_lag_along": 1.0}, samples=81)
+    mu = -float(tire.forces(400 * G, slip=-1.0, speed=15.0).longitudinal) / (400 * G)
+    half = int(np.argmin(np.abs(run.time - 1.0)))
+    assert run["way_rate"][half] == pytest.approx(15.0 - mu * G * run.time[half], rel=1e-6)
+    assert run["way"][-1] == pytest.approx(15.0**2 / (2 * mu * G), rel=0.02)
+    assert abs(run["way_rate"][-1]) < 1e-4 and abs(run["tire_longitudinal_force"][-1]) < 10.0
+
+
+@pytest.mark.parametrize("speed", [20.0, -20.0, 5.0])
+def test_wheels_start_without_slip_where_nothing_is_a_constraint(speed: float) -> None:
+    """Carried by its tire, or with its height fixed by joints: the spin follows from the speed, run after run."""
+    for law in (LinearTire(3e4, 0.3, stiffness=2e5), dr.contact.Creep(1e4, 1e4)):
+        m = dr.Model("roller")
+        m.body("carriage", 0)
+        m.body("wheel", 20.0, inertia=(0.5, 1.0, 0.5))
+        m.prismatic("way", "ground", "carriage", axis="x")
+        m.revolute("angle", "carriage", "wheel", axis="y", rate="spin", at=(0, 0, 0.3))
+        m.wheel("rim", "wheel", 0.3, contact=law)
+        for _ in range(2):
+            assert dr.simulate(m, 0.01, start={"way_rate": speed}, samples=2)["spin"][0] == pytest.approx(speed / 0.3, rel=1e-12)

@@ -1,0 +1,87 @@
+"""Angles in degrees, contact angles from their nominal values, inputs as steps, stable ranges that end at critical values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from matplotlib.patches import Rectangle
+
+import draisine as dr
+from draisine.view.plots.trajectories import channel_figure, contact_angle_figure
+from draisine.view.scene.from_model import nominal_contact_angles
+
+
+@pytest.fixture(scope="module")
+def ride() -> dr.Trajectory:
+    pulse = "where(t > 0.1234, where(t < 0.3, 2, 0), 0)"
+    return dr.simulate(
+        dr.gallery.bicycle(), 0.5, start={"speed": 4.6, "roll_rate": 0.3}, inputs={"steer_torque": pulse}, samples=51
+    )
+
+
+def test_angles_are_read_in_degrees_and_drawn_in_radians(ride):
+    (axes,) = channel_figure(ride, "lean").axes
+    axes.figure.canvas.draw()
+    assert axes.get_ylabel() == "lean [°]"
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), ride["lean"])
+    shown = [float(tick.get_text().replace("−", "-")) for tick in axes.get_yticklabels()]
+    np.testing.assert_allclose(shown, np.degrees(axes.get_yticks()), atol=1e-5)
+    assert all(abs(value - round(value, 2)) < 1e-9 for value in shown)  # round numbers of degrees
+
+
+@pytest.mark.parametrize("tilt", [0.1, 0.2, math.pi / 10])
+def test_nominal_contact_angles(tilt):
+    found = nominal_contact_angles(dr.gallery.bicycle().freeze(), {"steer_axis_tilt": tilt})
+    assert found == pytest.approx({"rear_wheel": math.pi, "front_wheel": math.pi + tilt}, abs=1e-12)
+
+
+def test_they_are_what_an_upright_bicycle_reports():
+    run = dr.simulate(dr.gallery.bicycle(), 0.01, start={"speed": 4.6}, parameters={"steer_axis_tilt": 0.25})
+    found = nominal_contact_angles(dr.gallery.bicycle().freeze(), run.parameters)
+    for wheel, angle in found.items():
+        assert run[f"{wheel}_contact_angle"][0] == pytest.approx(angle, abs=1e-9)
+    rear, front = contact_angle_figure(run).axes
+    for axes, name in ((rear, "rear wheel, from its nominal 180°"), (front, "front wheel, from its nominal 194.3°")):
+        assert axes.get_legend().get_texts()[0].get_text() == name
+        assert np.abs(axes.get_lines()[0].get_ydata()).max() < 1e-9
+
+
+def test_a_stepwise_input_has_upright_flanks(ride):
+    (axes,) = channel_figure(ride, "steer_torque").axes
+    x, y = axes.get_lines()[0].get_data()
+    jumps = np.flatnonzero(np.abs(np.diff(y)) > 1e-12)
+    spacing = ride.time[1] - ride.time[0]
+    assert len(jumps) == 2 and set(np.round(y, 9)) == {0.0, 2.0}
+    for k, time in zip(jumps, (0.1234, 0.3), strict=True):
+        assert x[k] - 1e-9 <= time <= x[k + 1] + 1e-9 and x[k + 1] - x[k] < spacing / 32
+
+
+def test_a_smooth_input_is_drawn_as_it_is():
+    run = dr.simulate(dr.gallery.bicycle(), 0.2, start={"speed": 4.6}, inputs={"steer_torque": "sin(9*t)"}, samples=21)
+    (axes,) = channel_figure(run, "steer_torque").axes
+    np.testing.assert_array_equal(axes.get_lines()[0].get_xdata(), run.time)
+
+
+def test_the_stable_range_ends_at_the_critical_speeds():
+    """However coarse the sweep: the published ones are 4.292 and 6.024 m/s."""
+    found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 21), states=("lean", "steer"))
+    critical = {c.kind: c.value for c in found.critical()}
+    (axes,) = found.plot().axes
+    (band,) = [patch for patch in axes.patches if isinstance(patch, Rectangle) and patch.get_label() == "stable"]
+    assert band.get_x() == pytest.approx(critical["weave"], abs=1e-12)
+    assert band.get_x() + band.get_width() == pytest.approx(critical["capsize"], abs=1e-12)
+
+
+def test_tables_fit_80_columns():
+    found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 21), states=("lean", "steer"))
+    rows = str(found).splitlines()
+    assert max(map(len, rows)) <= 80 and rows[0].split() == ["speed", *found.names]
+    numbers = [row.split() for row in rows[1:]]
+    assert float(numbers[0][0]) == 0.0 and float(numbers[-1][0]) == 10.0
+    table = dr.compare_drift(dr.gallery.four_bar(), 0.1)
+    named = [
+        line for line in str(table).splitlines() if line.partition("  ")[0] in {row.name for row in table.rows if not row.refused}
+    ]
+    assert len(named) > 5 and max(map(len, named)) <= 80
