@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from draisine.dynamics.linear_algebra import NULL, ONE, ZERO, Vec, dot, is_zero, sub
+from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, dot, is_zero, sub
 from draisine.dynamics.lowering import Scope
 from draisine.model.ground_profile import GroundFeature, Vertex
 
