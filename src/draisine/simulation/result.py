@@ -282,10 +282,10 @@ def describe(s: FinalState, reason: int | None) -> Status:
 def _contact_unsolved(s: FinalState) -> Status:
     """No mode of the contacts satisfies the laws of friction and impact, or several do."""
     modes, names = s.memory.stepper.modes, [c.name for c in s.equations.unilateral]
-    touching = [name for name, active in zip(names, modes.active, strict=True) if active]
-    closed = ", ".join(touching)
+    involved = [name for name, active in zip(names, modes.active, strict=True) if active]
+    closed = ", ".join(involved)
     if modes.outcome == INDETERMINATE:
-        rubs = _rubs(s, touching)
+        rubs = _rubs(s, involved)
         which = "with this friction have several motions (Painlevé's paradox)" if rubs else "have several motions"
         return Status(
             Ending.CONTACT_INDETERMINATE,
@@ -295,8 +295,8 @@ def _contact_unsolved(s: FinalState) -> Status:
     if modes.outcome == SINGULAR_MASS:
         return Status(Ending.SINGULAR, f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}")
     if modes.outcome == INCONSISTENT:
-        law = f"law of friction of {closed}" if _rubs(s, touching) else f"contacts {closed} and the other constraints together"
-        return _locked(s, f"no motion of rigid bodies satisfies the {law}", touching)
+        law = f"law of friction of {closed}" if _rubs(s, involved) else f"contacts {closed} and the other constraints together"
+        return _locked(s, f"no motion of rigid bodies satisfies the {law}", involved)
     why = {
         ENDLESS: f"the modes of contacts change without end: {closed}",
         UNDECIDED: f"the directions in which contacts begin to slip were not found: {closed}",

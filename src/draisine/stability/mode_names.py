@@ -199,7 +199,8 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 def participation(a: Array, eigenvalues: Complex) -> Array:
     """Shares (states, modes) of the states in modes, each column with sum one; modes of one eigenvalue share what is theirs."""
-    values, right = np.linalg.eig(a)
+    scale = balancing(np.abs(a)[None])[0]
+    values, right = np.linalg.eig(a * scale / scale[:, None])  # the shares do not depend on units, their rounding errors do
     left = np.linalg.pinv(right)
     shares = np.zeros((len(a), len(eigenvalues)))
     for columns, own in _matched(values.astype(complex), eigenvalues, a):
