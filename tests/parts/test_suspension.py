@@ -22,12 +22,16 @@ def alike(found: np.ndarray, wanted: np.ndarray, tolerance: float = 1e-9) -> boo
 # ---------------------------------------------------------------- quarter car (case 11.6)
 
 
-def quarter_car(m_s: float, m_u: float, k_s: float, k_t: float, c_s: float) -> dr.Model:
+def quarter_car(
+    m_s: float, m_u: float, k_s: float, k_t: float, c_s: float, travel: tuple[float, float] | None = None
+) -> dr.Model:
     """A sprung mass that moves up and down, on a strut; the tire is a spring between ground and axle."""
     m = dr.Model("quarter_car")
     body = parts.frame(m, "body", mass=m_s, center_of_mass=(0, 0.6), motion="none")
     m.prismatic("heave", "ground", "body", axis="z")
-    strut = parts.strut(m, "strut", body["body"], axle=(0, 0, 0.3), mass=m_u, stiffness=k_s, preload=m_s * G, damping=c_s)
+    strut = parts.strut(
+        m, "strut", body["body"], axle=(0, 0, 0.3), mass=m_u, stiffness=k_s, preload=m_s * G, damping=c_s, travel=travel
+    )
     m.spring(f"position_z({strut['axle']})", k_t, rest=0.3 + (m_s + m_u) * G / k_t)
     return m
 
@@ -45,6 +49,19 @@ def test_quarter_car():
         assert alike(dr.linearize(quarter_car(*case)).eigenvalues, quarter_car_closed(*case))
     undamped = np.abs(dr.linearize(quarter_car(320.0, 42.0, 21500.0, 185000.0, 0.0)).eigenvalues.imag)
     assert np.abs(np.sort(undamped)[1::2] / [7.752781189121118, 70.1694274631073] - 1).max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bump_stops_are_hit_and_left(seed: int):
+    """A quarter car that falls into its bump stops and leaves them again: within its travel, with no energy gained."""
+    rng = np.random.default_rng(seed)
+    given = np.array([320.0, 42.0, 21500.0, 185000.0, 1450.0]) * rng.uniform(0.3, 3.0, 5)
+    travel = (-rng.uniform(0.02, 0.1), rng.uniform(0.02, 0.1))
+    run = dr.simulate(quarter_car(*given, travel=travel), 2.0, start={"heave_rate": -rng.uniform(1.0, 4.0)})
+    assert str(run.status.kind) == "FINISHED" and len(run.modes.impacts) > 0
+    compression = run["strut_travel"]
+    assert compression.min() > travel[0] - 1e-9 and compression.max() < travel[1] + 1e-9
+    assert run.energy_drift < 1e-7
 
 
 # ---------------------------------------------------------------- bounce and pitch (case 11.6)

@@ -205,8 +205,8 @@ def satisfies(c: ContactModes) -> bool:
             continue
         normal = int(c.normal[i])
         if c.choice[i] == OPEN:
-            # where its force has just vanished its acceleration has, too, up to the error of that time
-            if c.result[normal] < (-10.0 * BOUNDARY * largest(c) if c.excluded[i] != 0 else -room):
+            # where its force has just vanished its acceleration has, too: what is left of it is the error of that time
+            if i != c.vanished and c.result[normal] < (-10.0 * BOUNDARY * largest(c) if c.excluded[i] != 0 else -room):
                 return False
             continue
         if has_normal(c, i) and c.reaction[normal] < -slack:

@@ -83,7 +83,7 @@ def change_modes(s: Stepper, row: int) -> int:
     """At (t, x), where the margin `row` has ended (−1 for none, as at a start): impacts, then the modes of all contacts."""
     c = s.modes
     ended, which = (row - c.first_margin) // 2, (row - c.first_margin) % 2
-    c.lost, c.late = 0.0, 0.0
+    c.lost, c.late, c.vanished = 0.0, 0.0, -1
     for k in range(c.rows):
         c.total[k] = 0.0
     leave_usual_modes(s)
@@ -107,6 +107,7 @@ def change_modes(s: Stepper, row: int) -> int:
         c.excluded[i] = 0
     if row >= 0 and not collided(c) and mode_of(c, ended) != OPEN:
         c.excluded[ended] = 1 + leaves(c, ended, which)
+        c.vanished = ended if which == 0 else -1
     return settle(s, ended if row >= 0 else -1, which)
 
 
