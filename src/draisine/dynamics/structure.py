@@ -122,6 +122,8 @@ def _slips(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
     for wheel in mechanism.system.wheels:
         if not isinstance(wheel.contact, Rolling):
             joint = by_name[wheel.body].joint
+            if not any(velocity.unit == "rad/s" for velocity in joint.velocities):
+                continue  # it cannot spin: its carrier would have to move
             hinge = joint.coordinates[-1].rate if joint.coordinates and isinstance(joint.chain[-1], Rotate) else ""
             yield f"{wheel.name}_slip_along", hinge
 
