@@ -125,3 +125,24 @@ def test_a_model_file_names_the_line_of_a_wrong_part():
     text = to_toml(bicycle()).replace('kind = "rigid_fork"', 'kind = "rigid_frok"')
     with pytest.raises(ModelError, match=r"line 1[0-9].*no kind of part 'rigid_frok'; did you mean 'rigid_fork'"):
         from_toml(text)
+
+
+def test_the_curvature_of_a_path_is_not_defined_at_rest_and_that_is_no_fault():
+    m = dr.Model("sled")
+    sled = dr.parts.frame(m, "sled", motion="planar")
+    m.wrench(sled["body"], force=(12.0, 0, 0), axes="body", name="pull")
+    run = dr.simulate(m, 1.0, samples=5)
+    assert np.isnan(run["curvature"][0]) and (run["curvature"][1:] == 0).all() and not run.warnings
+    m.output("faulty", "sqrt(-1 - speed)")
+    (warning,) = dr.simulate(m, 1.0, samples=5).warnings
+    assert warning.startswith("not finite: faulty (at 5 of 5 samples")
+
+
+def test_a_curvature_without_a_value_in_motion_is_a_fault():
+    m = dr.Model("slider")
+    m.body("b", 1.0, inertia=(1, 1, 1))
+    m.prismatic("x", "ground", "b", axis="x")
+    m.output("speed", "x_rate", "m/s")
+    m.output("curvature", "sqrt(0.6 - x)")
+    (warning,) = dr.simulate(m, 1.0, start={"x_rate": 1.0}, samples=5).warnings
+    assert warning.startswith("not finite: curvature (at 2 of 5 samples")
