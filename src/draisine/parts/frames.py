@@ -105,7 +105,12 @@ def _outputs(own: Assembly, body: str, motion: str) -> None:
     if motion in ("free", "planar"):
         m.output("yaw_rate", f"rate(heading({body}))", "rad/s", "rate of the heading, positive to the left")
         m.output("heading", f"heading({body})", "rad", "positive to the left")
-        m.output("curvature", f"rate(heading({body}))/body_velocity_x({body})", "1/m", "of the path, positive to the left; not defined at rest")
+        m.output(
+            "curvature",
+            f"rate(heading({body}))/body_velocity_x({body})",
+            "1/m",
+            "of the path, positive to the left; not defined at rest",
+        )
         m.output("drift", f"body_velocity_y({body})", "m/s", "velocity of the origin of the frame to the left")
     if motion == "free":
         m.output("lean", f"lean({body})", "rad", "positive to the right")
