@@ -235,7 +235,7 @@ def test_model_files(tmp_path, rigid):
         ({"stiffness": {"elbow": 3.0}}, r"'elbow' is no joint that moves; those are none"),
         ({"grips": (0.7, 1.0)}, r"give the position \(x, y, z\) of the left grip"),
         ({"mass": "heavy"}, r"mass = 'heavy': give a number in kg, or a text with a unit such as '75 kg'"),
-        ({"height": "75 kg"}, r"height: got '75 kg' \(kg\), expected a length"),
+        ({"height": "75 kg"}, r"height: got '75 kg' .*, expected a length"),
         ({"posture": {"somersault": "forward"}}, r"somersault = 'forward': give a number in rad"),
         ({"measurements": {"Ls1L": 0.1}}, r"measurements must have the 95 names of yeadon's files; check 'Ls2L'"),
         ({"grips": (1.9, 0.3, 1.0)}, r"left hand would be"),

@@ -189,8 +189,8 @@ class Human:
         return sum(segment.mass_properties.mass for segment in self.segments.values())
 
     def placed(self, posture: Mapping[str, float | str] | None = None) -> dict[str, Placed]:
-        """All segments in a posture: angles in rad, or texts such as "30 deg", by the names of yeadon's configuration files; those
-        not given are zero."""
+        """All segments in a posture: angles in rad, or texts such as "30 deg", by the names of yeadon's configuration files;
+        those not given are zero."""
         angles = dict[str, float]()
         for name, angle in (posture or {}).items():
             if name not in ANGLES:
