@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -146,3 +147,30 @@ def test_a_curvature_without_a_value_in_motion_is_a_fault():
     m.output("curvature", "sqrt(0.6 - x)")
     (warning,) = dr.simulate(m, 1.0, start={"x_rate": 1.0}, samples=5).warnings
     assert warning.startswith("not finite: curvature (at 2 of 5 samples")
+
+
+def puck(**air):
+    m = dr.Model("puck")
+    body = dr.parts.frame(m, "puck", motion="planar", points={"top": (0, 0.5)})
+    dr.parts.aerodynamics(m, "air", body["top"], **air)
+    return m
+
+
+def test_a_parameter_that_is_left_out_because_it_is_zero_is_named_with_the_cure():
+    says = r"'air_side': in part 'air' it is zero and left out; give the part a value for it, or the text '0 m\^2', which keeps"
+    equations = pickle.loads(pickle.dumps(dr.derive(puck())))
+    for model in (puck(), equations):
+        with pytest.raises(UnknownNameError, match=says):
+            dr.simulate(model, 1.0, parameters={"air_side": 0.1})
+    with pytest.raises(UnknownNameError, match=says):
+        dr.ensemble(equations, 1.0, {"air_side": [0.1, 0.2]})
+    with pytest.raises(UnknownNameError, match="'air_sides'; did you mean"):
+        dr.simulate(equations, 1.0, parameters={"air_sides": 0.1})
+
+
+def test_a_zero_with_its_unit_is_kept_as_a_parameter():
+    start = {"drift": 5.0}
+    kept, given = puck(side="0 m^2"), puck(side=0.1)
+    one = dr.simulate(kept, 1.0, start=start, parameters={"air_side": 0.1}, samples=3)
+    two = dr.simulate(given, 1.0, start=start, samples=3)
+    assert one["drift"][-1] == pytest.approx(two["drift"][-1], rel=1e-12) and two["drift"][-1] < 4.99
