@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,3 +175,11 @@ def test_a_zero_with_its_unit_is_kept_as_a_parameter():
     one = dr.simulate(kept, 1.0, start=start, parameters={"air_side": 0.1}, samples=3)
     two = dr.simulate(given, 1.0, start=start, samples=3)
     assert one["drift"][-1] == pytest.approx(two["drift"][-1], rel=1e-12) and two["drift"][-1] < 4.99
+
+
+def test_the_catalog_prints_as_a_list_and_the_page_names_every_kind():
+    found = dr.parts.catalog()
+    lines = str(found).splitlines()
+    assert len(lines) == len(found) and all(line.startswith(f"{name} ") for line, name in zip(lines, found, strict=True))
+    table = (Path(__file__).parents[2] / "docs" / "parts.md").read_text()
+    assert not [name for name in found if f"`{name}`" not in table]

@@ -157,7 +157,9 @@ def _recorded(
     inner = model._items["parts"]
     for name in [n for n in inner if n not in before["parts"] and not inner[n].within]:
         inner[name] = replace(inner[name], within=assembly.name)
-    record = Part(assembly.name, kind, tuple(given.items()), tuple(assembly.roles.items()), made, left_out=tuple(assembly.left_out.items()))
+    record = Part(
+        assembly.name, kind, tuple(given.items()), tuple(assembly.roles.items()), made, left_out=tuple(assembly.left_out.items())
+    )
     return model._add("parts", record)
 
 

@@ -193,9 +193,7 @@ _CHECKS: dict[str, Callable[[str, str, Any], Any]] = {
 }
 
 
-def unknown_name(
-    what: str, name: str, known: Iterable[str], left_out: Iterable[tuple[str, str, str]] = ()
-) -> UnknownNameError:
+def unknown_name(what: str, name: str, known: Iterable[str], left_out: Iterable[tuple[str, str, str]] = ()) -> UnknownNameError:
     """The error for an unknown name, with similar names; `left_out` are parameters that are zero in a part: name, unit, part."""
     for absent, unit, part in left_out:
         if absent == name:
