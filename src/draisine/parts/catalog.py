@@ -41,8 +41,9 @@ class Catalog(dict[str, Kind]):
 
 
 def catalog() -> Catalog:
-    """All kinds of parts, by name, with their options and defaults; units and meanings are in `help(dr.parts.KIND)`. It prints as a list
-    of them, and each with its options.
+    """All kinds of parts, by name, with their options and defaults; units and meanings are in `help(dr.parts.KIND)`.
+
+    It prints as a list of them, and each with its options.
 
     >>> import draisine as dr
     >>> print(dr.parts.catalog()["shaft"])
