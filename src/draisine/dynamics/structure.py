@@ -42,7 +42,9 @@ def with_structure(equations: Equations, mechanism: Mechanism) -> Equations:
         ignorable=(*ignorable, *(c.rate for c in mechanism.system.massless)),
     )
     valid = _valid_ranges(mechanism)
-    return replace(equations, structure=structure, twists=_twists(mechanism, bodies), valid_ranges=valid)
+    parts = mechanism.system.parts
+    absent = tuple((name, unit, part.within or part.name) for part in parts for name, unit in part.left_out)
+    return replace(equations, structure=structure, twists=_twists(mechanism, bodies), valid_ranges=valid, left_out=absent)
 
 
 def _valid_ranges(mechanism: Mechanism) -> tuple[ValidRange, ...]:
