@@ -188,6 +188,36 @@ def test_laws_of_time_begin_anew_with_every_episode():
     assert_allclose(seen, np.tile([run[name][-1] for name in SEEN], (5, 1)), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("functions", [False, True])
+@pytest.mark.parametrize("friction", ["0.0", "0.3*sign(x_rate)"])
+@pytest.mark.parametrize("count", [None, 5])
+def test_inputs_with_a_law_have_its_value_at_the_time_of_the_observation(functions, friction, count):
+    """In texts and functions, alone and side by side, in compiled batches and, where the equations switch, by the driver."""
+    model = dr.Model("cart")
+    model.body("cart", 2.0, inertia=(1, 1, 1))
+    model.prismatic("x", "ground", "cart", axis="x")
+    for name in ("push", "wind", "drag"):
+        model.generalized_force("x", model.input(name, "N"))
+    model.generalized_force("x", friction)
+    task = dict(observe=["x", "x_rate", "wind", "2*drag", "t"], reward="wind - drag", terminate={"gale": "wind > 3.06"})
+    if functions:
+        task["observe"] = lambda x, x_rate, wind, drag, t: np.stack([x, x_rate, wind, 2 * drag, t], axis=1)
+        task["reward"], task["terminate"] = lambda wind, drag: wind - drag, lambda wind: wind > 3.06
+    laws = {"wind": "3 + 0.5*t", "drag": "-0.7*x_rate*abs(x_rate) + x"}
+    env = dr.environment(
+        model, **task, act={"push": 2.0}, inputs=laws, reset={"x": 1.0, "x_rate": -2.0}, step=0.05, num_envs=count
+    )
+    seen, _ = env.reset(seed=0)
+    assert_allclose(np.atleast_2d(seen), np.tile([1.0, -2.0, 3.0, 2 * (2.8 + 1.0), 0.0], (count or 1, 1)), rtol=1e-14)
+    for k in (1, 2, 3):
+        seen, reward, terminated, *_ = env.step(np.full((count, 1), 0.5) if count else [0.5])
+        for (x, v, wind, drag, t), r in zip(np.atleast_2d(seen), np.atleast_1d(reward), strict=True):
+            assert t == pytest.approx(0.05 * k) and v != -2.0
+            assert [wind, drag / 2] == pytest.approx([3 + 0.5 * t, -0.7 * v * abs(v) + x], rel=1e-14)
+            assert r == pytest.approx(wind - drag / 2, rel=1e-14)
+        assert np.all(np.asarray(terminated) == (k == 3))  # 3.075
+
+
 def test_forces_are_observed(bicycle):
     """Rolling straight ahead, the wheels carry the weight of 94 kg, in the ratio of the center of mass to the wheelbase."""
     names = ["rear_wheel_normal_force", "front_wheel_normal_force"]

@@ -12,7 +12,8 @@ All kinds of dynamics take the semi-explicit form ẏ = f, 0 = g in (t, y, z, u,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
@@ -54,6 +55,7 @@ class SymbolicModel:
     equations: Equations
     controls: tuple[str, ...]
     eliminated: bool = False  # z of `LinearSolveProgram` dynamics is solved for symbolically
+    laws: Mapping[str, Expr] = field(default_factory=dict)  # of inputs, compiled into the equations, which ignore their values
 
     @cached_property
     def plant(self) -> Plant:
@@ -176,7 +178,9 @@ class SymbolicModel:
         return found
 
     def named(self, name: str, where: str) -> ca.SX:
-        """The expression of a name."""
+        """The expression of a name; of an input with a law, that law."""
+        if name in self.laws:
+            return self._evaluated(self.laws[name], f"law of input {name!r}")
         if name in self.plant.values:
             return self.plant.values[name]
         if name not in self._forces:
