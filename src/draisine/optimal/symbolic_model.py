@@ -12,7 +12,8 @@ All kinds of dynamics take the semi-explicit form ẏ = f, 0 = g in (t, y, z, u,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
@@ -30,6 +31,10 @@ from draisine.program.program import DaeResidual, Program
 from draisine.stability.deviations import attitude
 
 Reals = NDArray[np.float64]
+ITERATED = (
+    "is found by iteration, because a contact's force depends nonlinearly on its own load (a bound of friction on a rigid tire), "
+    "and no expression gives it; let the load follow from the state (stiffness= of the tire), or remove the bound (friction=None)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +59,7 @@ class SymbolicModel:
     equations: Equations
     controls: tuple[str, ...]
     eliminated: bool = False  # z of `LinearSolveProgram` dynamics is solved for symbolically
+    laws: Mapping[str, Expr] = field(default_factory=dict)  # of inputs, compiled into the equations, which ignore their values
 
     @cached_property
     def plant(self) -> Plant:
@@ -94,11 +100,13 @@ class SymbolicModel:
 
     @cached_property
     def _solution(self) -> ca.SX:
-        """z of `LinearSolveProgram` dynamics, as an unknown or as its symbolic solution."""
+        """z of `LinearSolveProgram` dynamics, as an unknown or as its symbolic solution, which an iteration does not have."""
         dynamics = self.equations.dynamics
         if not self.eliminated:
             return self._solved_for
         assert isinstance(dynamics, LinearSolveProgram)
+        if dynamics.iterates:
+            return self._solved_for
         matrix, side = dynamics.linear(self.plant.arguments)
         return ca.solve(matrix, side)
 
@@ -176,13 +184,18 @@ class SymbolicModel:
         return found
 
     def named(self, name: str, where: str) -> ca.SX:
-        """The expression of a name."""
+        """The expression of a name; of an input with a law, that law."""
+        if name in self.laws:
+            return self._evaluated(self.laws[name], f"law of input {name!r}")
         if name in self.plant.values:
             return self.plant.values[name]
         if name not in self._forces:
             known = [*self.plant.values, *self._forces]
             raise ArgumentError(f"{self.equations.name}: {where}: unknown name {name!r}{did_you_mean(name, known)}")
-        return self._forces[name]
+        found = self._forces[name]
+        if self.eliminated and ca.depends_on(found, self._solved_for):
+            raise ArgumentError(f"{self.equations.name}: {where}: {name!r} {ITERATED}")
+        return found
 
     def value(self, text: Amount, where: str) -> ca.SX:
         """An expression of named quantities; text is parsed, not evaluated as Python."""
