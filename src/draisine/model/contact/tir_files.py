@@ -95,7 +95,7 @@ def read_tir(
     transient: bool | None = None,
     rigid: bool = False,
 ) -> MagicFormula:
-    """The tire of a `.tir` file.
+    """The tire of the `.tir` file `path`.
 
     The version follows from FITTYP or PROPERTY_FILE_FORMAT, unless `version` is given ("5.2", "6.1" or "motorcycle"). With
     `side`, "left" or "right", the tire is mirrored if it was measured on the other side (TYRESIDE); a negative USE_MODE mirrors
@@ -129,7 +129,7 @@ def read_tir(
 
 
 def write_tir(tire: MagicFormula, path: str | os.PathLike[str]) -> None:
-    """Write a tire as a `.tir` file, in SI units; coefficients must be numbers."""
+    """Write a `tire` as the `.tir` file `path`, in SI units; coefficients must be numbers."""
     fit = {"5.2": 52, "6.1": 61, "motorcycle": 51}[tire.version]
     left = dict[str, float]()
     for name, amount in tire.coefficients:
