@@ -23,7 +23,7 @@ def to_control(
     *,
     controls: Sequence[str] | None = None,
     inputs: Mapping[str, float | str] | None = None,
-    outputs: Sequence[str] | None = None,
+    outputs: Sequence[str] = (),
     parameters: Mapping[str, float | str] | None = None,
 ) -> Any:
     """A model as a `control.NonlinearIOSystem` with the same names: ẋ = f(t, x, u), y = h(t, x, u) by compiled kernels.
@@ -42,7 +42,7 @@ def to_control(
     for name in chosen:
         if name not in known:
             raise unknown_name(f"input of {equations.name}", name, known)
-    rates, reporter = compile(equations.explicit), None if outputs is None else Reporter.of(equations, outputs)
+    rates, reporter = compile(equations.explicit), Reporter.of(equations, outputs) if outputs else None
     places = [known.index(name) for name in chosen]
     constants, defaults = numbers("input", equations.inputs, inputs), parameter_values(equations, parameters)
     by_default = dict(zip((q.name for q in equations.parameters), defaults.tolist(), strict=True))

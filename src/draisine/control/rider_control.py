@@ -27,6 +27,8 @@ from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.numerics.number_range import with_number_range
+from draisine.numerics.root_finding import bracketed_root
 from draisine.program.equations import Equations
 from draisine.results.linear import LinearModel
 from draisine.simulation.sampled_control import Sampled
@@ -43,6 +45,7 @@ DAMPING = (0.1289, 0.0855)
 CROSSOVER = (2.0, 1.0, 0.5)  # rad/s, of the loops of roll, heading and lateral position
 
 
+@with_number_range
 @dataclass(frozen=True, eq=False)
 class RiderControl:
     """Gains of a rider by loop, about a motion. `on` and `sampled` close the loop; `handling` rates the machine."""
@@ -287,8 +290,6 @@ class _Closing:
 
     def damped(self, gains: Gains, loop: str, sign: float, target: float) -> float:
         """The largest gain at which the least damped oscillation has the damping ratio `target`."""
-        from scipy.optimize import brentq
-
         loops = LOOPS[: LOOPS.index(loop) + 1]
 
         def excess(size: float) -> float:
@@ -302,7 +303,7 @@ class _Closing:
                 f"no gain of the {loop} loop gives its least damped oscillation the ratio {target:g}; "
                 "give another damping, a shorter delay or another speed"
             )
-        return sign * math.exp(brentq(excess, sizes[falls[-1]], sizes[falls[-1] + 1], xtol=1e-13, rtol=1e-14))
+        return sign * math.exp(bracketed_root(excess, sizes[falls[-1]], sizes[falls[-1] + 1]))
 
 
 def _least_damping(matrix: Array) -> float:

@@ -55,6 +55,7 @@ def identify_rider(
     - `loops`: those that the rider closes, from the innermost outward: steer, roll_rate, roll, heading, lateral.
     - `torque`: the column of the steer torque, positive to the left; a minus sign means to the right, "-rider_torque".
     - `names`: columns of signals by loop, where they differ from those of the gallery's bicycle.
+    - `neuromuscular`: natural frequency (rad/s) and damping ratio of the muscles, which are taken as known.
     - `delay`: a known delay, or the range to search, in s.
     - `settle`: seconds at the beginning that are left out, until the initial state of the muscles has decayed.
     """

@@ -32,7 +32,7 @@ def pade(delay: float, order: int) -> tuple[Array, Array, Array, float]:
 
     >>> a, b, c, d = pade(0.2, 3)
     >>> w = 2.0j
-    >>> round(abs(c @ np.linalg.solve(w * np.eye(3) - a, b) + d), 12)
+    >>> round(float(abs(c @ np.linalg.solve(w * np.eye(3) - a, b) + d)), 12)
     1.0
     """
     if delay == 0:

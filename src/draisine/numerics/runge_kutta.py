@@ -79,6 +79,16 @@ def gauss_nodes(stages: int) -> Array:
     return _gauss(stages)[0].copy()
 
 
+def gauss_weights(stages: int) -> Array:
+    """Weights of Gauss's rule at `gauss_nodes`, which integrates polynomials of degree 2 s − 1 over [0, 1] without error.
+
+    >>> nodes, weights = gauss_nodes(3), gauss_weights(3)
+    >>> [round(float(weights @ nodes**k) * (k + 1), 12) for k in range(6)]
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    return _gauss(stages)[1].copy()
+
+
 def radau_nodes(stages: int) -> Array:
     """1 and the zeros of (P_s − P_{s−1})/(x − 1), shifted to [0, 1]."""
     from numpy.polynomial import legendre

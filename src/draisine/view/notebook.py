@@ -133,7 +133,7 @@ def page_cell(page: str, title: str, height: int = HEIGHT) -> Any:
 def player(run: Trajectory, *, height: int = HEIGHT, **options: Any) -> Any:
     """A film of a run as a widget of a notebook; `widget.time` is the instant shown, in seconds, and can be set or observed.
 
-    `options` are those of `animate`: charts, ghosts, layers, …
+    `height` is that of the widget, in pixels; `options` are those of `animate`: charts, ghosts, layers, …
 
         film = dr.view.player(run, charts=["lean", "steer"])
         film.time = 1.5
@@ -155,6 +155,7 @@ def sliders(
 ) -> Any:
     """Sliders for parameters, inputs and initial conditions: a widget that simulates again whenever one is moved.
 
+    - `until`: duration of each run, in seconds.
     - `over`: names with the ends of their sliders, `{"trail": (0.0, 0.15), "speed": (3.0, 8.0)}`.
     - `show`: the quantities to draw, by default the main ones; or `draw`, a function from the run to a figure.
     - `start`, `parameters` and other `options`: as in `simulate`.

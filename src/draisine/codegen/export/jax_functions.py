@@ -62,7 +62,7 @@ class JaxFunctions:
         return self.equations.default_parameters
 
 
-def as_jax(what: Model | System | Equations | Program | LinearSolveProgram, step: float = 0.01) -> Any:
+def as_jax(model: Model | System | Equations | Program | LinearSolveProgram, step: float = 0.01) -> Any:
     """A model as functions of JAX by compiled kernels (`JaxFunctions`), or a program as operations of JAX.
 
     - Of a model: `dynamics`, one `step`, a whole `run`, with exact derivatives: `jax.grad`, `jax.jvp`, `jax.jacfwd`,
@@ -71,10 +71,10 @@ def as_jax(what: Model | System | Equations | Program | LinearSolveProgram, step
     - Of a program, `dr.derive(model).dynamics`: a function written in operations of JAX, for accelerators, see
       `dr.codegen.as_jax`; XLA compiles it, about a second per thousand operations.
     """
-    if isinstance(what, Program | LinearSolveProgram):
-        return program_as_jax(what)
-    refuse_unilateral(PURPOSE, what)
-    jax, maps = _jax(), as_maps(what, step)
+    if isinstance(model, Program | LinearSolveProgram):
+        return program_as_jax(model)
+    refuse_unilateral(PURPOSE, model)
+    jax, maps = _jax(), as_maps(model, step)
     if not jax.config.jax_enable_x64:
         warnings.warn(
             'JAX keeps numbers in single precision by default; set jax.config.update("jax_enable_x64", True)', stacklevel=2

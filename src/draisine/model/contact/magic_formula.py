@@ -1,8 +1,8 @@
 """Tires by the Magic Formula: coefficients by the names of tire files, versions 5.2, 6.1 and the motorcycle form.
 
 >>> tire = MagicFormula("5.2", {"FNOMIN": "4 kN", "PCY1": 1.3, "PDY1": -1.0, "PKY1": -15.0, "PKY2": 2.0})
->>> round(float(tire.forces(load=4000.0, slip_angle=0.05).lateral), 1)
--2286.4
+>>> round(float(tire.forces(load=4000.0, slip_angle=0.05).lateral), 1)  # D sin(C atan(K/(C D) α)), K = 0.8 PKY1 FNOMIN
+-2132.0
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def read_tir(
     transient: bool | None = None,
     rigid: bool = False,
 ) -> MagicFormula:
-    """The tire of a `.tir` file.
+    """The tire of the `.tir` file `path`.
 
     The version follows from FITTYP or PROPERTY_FILE_FORMAT, unless `version` is given ("5.2", "6.1" or "motorcycle"). With
     `side`, "left" or "right", the tire is mirrored if it was measured on the other side (TYRESIDE); where the file does not say on
@@ -134,7 +134,7 @@ def read_tir(
 
 
 def write_tir(tire: MagicFormula, path: str | os.PathLike[str]) -> None:
-    """Write a tire as a `.tir` file, in SI units; coefficients must be numbers.
+    """Write a `tire` as the `.tir` file `path`, in SI units; coefficients must be numbers.
 
     TYRESIDE is the `side` of the tire; a mirrored tire has a negative USE_MODE. Options for which tire files have no key are
     named in a warning, and in a comment of the file.

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.runge_kutta import gauss_nodes, gauss_weights
+
 Array = NDArray[np.float64]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
-_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
+_NODES, _WEIGHTS = gauss_nodes(3), gauss_weights(3)  # on [0, 1]
 
 
 @dataclass(frozen=True)
