@@ -219,6 +219,14 @@ def test_inputs_with_a_law_have_its_value_at_the_time_of_the_observation(functio
         assert np.all(np.asarray(terminated) == (k == 3))  # 3.075
 
 
+def test_laws_that_derived_equations_contain_are_observed():
+    equations = dr.derive(dr.gallery.bicycle(), {"push": "20 + t"}, work=False)
+    env = riding(equations, observe=["push"], reward="2*push")
+    assert env.reset(seed=0)[0] == pytest.approx(20.0)
+    seen, reward, *_ = env.step([0.0])
+    assert [*seen, reward] == pytest.approx([20.01, 40.02])
+
+
 def test_forces_are_observed(bicycle):
     """Rolling straight ahead, the wheels carry the weight of 94 kg, in the ratio of the center of mass to the wheelbase."""
     names = ["rear_wheel_normal_force", "front_wheel_normal_force"]

@@ -85,7 +85,7 @@ def environment(
             f"environment: {equations.name!r} is given as 0 = F(t, x, ẋ) and has no explicit steps; reduce its index first "
             "(dr.dae.reduce_index)"
         )
-    task = Task.of(equations, observe, act, reward, terminate, float(step), substeps, until, laws)
+    task = Task.of(equations, observe, act, reward, terminate, float(step), substeps, until)
     episodes = Episodes(task, num_envs or 1, reset, dict(parameters or {}), constants, threads, model)
     return classes.single(episodes) if num_envs is None else classes.vector(episodes, autoreset)
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.expr.expression import Expr
 from draisine.learning.quantities import Actions, Expressions, Law, Observe, Part, observed_texts
 from draisine.learning.starts import BLOCK, EpisodeStarts, Reset
 from draisine.model.items import System
@@ -56,11 +55,10 @@ class Task:
         step: float,
         substeps: int,
         until: float | None,
-        laws: Mapping[str, Expr],
     ) -> Task:
         """Compile what is given as texts; functions are called with columns of the quantities that their parameters name."""
         actions = Actions.of(equations, act)
-        expressions = Expressions(equations, actions.names, laws)
+        expressions = Expressions(equations, actions.names)
         observed: tuple[Quantity, ...] = ()
         if callable(observe):
             seen = expressions.function(observe, "observe")

@@ -51,9 +51,9 @@ class Part:
 class Expressions:
     """Collects expressions of named quantities; `Part`s are columns of their results. Inputs with a law have its value."""
 
-    def __init__(self, equations: Equations, actions: Sequence[str], laws: Mapping[str, Expr]) -> None:
+    def __init__(self, equations: Equations, actions: Sequence[str]) -> None:
         dynamics = equations.explicit
-        self._model = SymbolicModel(equations, tuple(actions), isinstance(dynamics, LinearSolveProgram), laws)
+        self._model = SymbolicModel(equations, tuple(actions), eliminated=isinstance(dynamics, LinearSolveProgram))
         self._columns: list[ca.SX] = []
         self.symbols: Sequence[ca.SX] = self._model.plant.arguments
 

@@ -12,8 +12,7 @@ All kinds of dynamics take the semi-explicit form ẏ = f, 0 = g in (t, y, z, u,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
@@ -59,7 +58,6 @@ class SymbolicModel:
     equations: Equations
     controls: tuple[str, ...]
     eliminated: bool = False  # z of `LinearSolveProgram` dynamics is solved for symbolically
-    laws: Mapping[str, Expr] = field(default_factory=dict)  # of inputs, compiled into the equations, which ignore their values
 
     @cached_property
     def plant(self) -> Plant:
@@ -164,29 +162,58 @@ class SymbolicModel:
     # ---------------------------------------------------------------- names
 
     @cached_property
+    def _reported(self) -> dict[str, ca.SX]:
+        """The results of the report by slot; of a linear system that the dynamics do not solve, in terms of a further z."""
+        report, arguments = self.equations.report, self.plant.arguments
+        program = report.after if isinstance(report, LinearSolveProgram) else report
+        if isinstance(report, LinearSolveProgram):
+            arguments = [*arguments, self._solution if self._solved_alike else self._further]
+        return dict(zip((slot.name for slot in program.outputs), program.function.call(arguments), strict=True))
+
+    @cached_property
+    def _solved_alike(self) -> bool:
+        """Whether the report needs no other unknowns than those of the dynamics."""
+        report, dynamics = self.equations.report, self.equations.dynamics
+        if isinstance(report, Program):
+            return True
+        return isinstance(dynamics, LinearSolveProgram) and report.system.digest == dynamics.system.digest
+
+    @cached_property
+    def _further(self) -> ca.SX:
+        report = self.equations.report
+        return ca.SX.sym("further", report.size, report.sides) if isinstance(report, LinearSolveProgram) else ca.SX(0, 1)
+
+    @cached_property
+    def _given(self) -> dict[str, int]:
+        """The inputs that are not controls, with their places."""
+        return {q.name: i for i, q in enumerate(self.equations.inputs) if q.name not in self.controls}
+
+    def _law(self, name: str, where: str) -> ca.SX:
+        found = self._reported["inputs"][self._given[name]]
+        if not self._solved_alike and ca.depends_on(found, ca.vec(self._further)):
+            raise ArgumentError(
+                f"{self.equations.name}: {where}: the law of input {name!r} uses velocities that are solved for at run time; "
+                "name other quantities, or derive the model with formulation=Reduced()"
+            )
+        return found
+
+    @cached_property
     def _forces(self) -> dict[str, ca.SX]:
         """Outputs that depend on accelerations, multipliers and energies."""
-        report, arguments = self.equations.report, self.plant.arguments
-        program: Program
-        if isinstance(report, Program):
-            program = report
-        else:
-            dynamics = self.equations.dynamics
-            if not isinstance(dynamics, LinearSolveProgram) or report.system.digest != dynamics.system.digest:
-                return {}
-            program, arguments = report.after, [*arguments, self._solution]
-        reported = dict(zip((slot.name for slot in program.outputs), program.function.call(arguments), strict=True))
+        if not self._solved_alike:
+            return {}
+        report, reported = self.equations.report, self._reported
         found = {q.name: reported["multipliers"][i] for i, q in enumerate(self.equations.multipliers)}
-        labels = program.output("outputs").labels
+        labels = report.output("outputs").labels
         found |= {name: reported["outputs"][i] for i, name in enumerate(labels) if name in self.equations.force_outputs}
         if "energy" in reported:
             found |= {name: reported["energy"][i] for i, name in enumerate(("kinetic_energy", "potential_energy"))}
         return found
 
     def named(self, name: str, where: str) -> ca.SX:
-        """The expression of a name; of an input with a law, that law."""
-        if name in self.laws:
-            return self._evaluated(self.laws[name], f"law of input {name!r}")
+        """The expression of a name; of an input with a law, which the equations contain, that law."""
+        if name in self._given:
+            return self._law(name, where)
         if name in self.plant.values:
             return self.plant.values[name]
         if name not in self._forces:
