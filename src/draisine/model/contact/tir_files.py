@@ -97,8 +97,9 @@ def read_tir(
     """The tire of a `.tir` file.
 
     The version follows from FITTYP or PROPERTY_FILE_FORMAT, unless `version` is given ("5.2", "6.1" or "motorcycle"). With
-    `side`, "left" or "right", the tire is mirrored if it was measured on the other side (TYRESIDE); where the file does not say on
-    which, a warning does. A negative USE_MODE mirrors it too. `variant`, `transient` and `rigid` are those of `MagicFormula`.
+    `side`, "left" or "right", the tire is mirrored if it was measured on the other side (TYRESIDE); where the file does not
+    say on which, a warning does. A negative USE_MODE mirrors it too. `variant`, `transient` and `rigid` are those of
+    `MagicFormula`.
     """
     file = Path(path)
     if side is not None and side not in SIDES:
@@ -147,8 +148,16 @@ def write_tir(tire: MagicFormula, path: str | os.PathLike[str]) -> None:
         left[name] = float(amount.value)
     dropped = _without_key(tire)
     if dropped:
-        warnings.warn(f"{Path(path)}: tire files have no key for {dropped}; set it again when the file has been read", stacklevel=2)
-    rows = [*([f"$ without a key: {dropped}"] if dropped else []), "[MDI_HEADER]", "FILE_TYPE = 'tir'", "FILE_FORMAT = 'ASCII'", "[UNITS]"]
+        warnings.warn(
+            f"{Path(path)}: tire files have no key for {dropped}; set it again when the file has been read", stacklevel=2
+        )
+    rows = [
+        *([f"$ without a key: {dropped}"] if dropped else []),
+        "[MDI_HEADER]",
+        "FILE_TYPE = 'tir'",
+        "FILE_FORMAT = 'ASCII'",
+        "[UNITS]",
+    ]
     rows += [f"{kind} = '{next(iter(sizes))}'" for kind, sizes in _SIZES.items()]
     mode = (-1 if tire.mirrored else 1) * (14 if tire.relaxes else 4)
     model = [f"FITTYP = {fit}", f"USE_MODE = {mode}", *([f"TYRESIDE = '{tire.side.upper()}'"] if tire.side else [])]
