@@ -227,6 +227,30 @@ def test_model_files(tmp_path, rigid):
 
 
 @pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [
+        (
+            {"height": 1.8, "mass": 80, "posture": {"somersault": np.pi / 6}, "feet": (0.5, 0.1, 0.3), "swivel": np.pi / 9},
+            {
+                "height": "180 cm",
+                "mass": "80 kg",
+                "posture": {"somersault": "30 deg"},
+                "feet": ("50 cm", "100 mm", 0.3),
+                "swivel": "20 deg",
+            },
+        ),
+        (
+            {"legs": "pedal", "crank": (0.45, 0.32), "crank_length": 0.165},
+            {"legs": "pedal", "crank": ("45 cm", 0.32), "crank_length": "165 mm"},
+        ),
+    ],
+)
+def test_a_rider_by_texts_with_units_is_that_by_numbers(numbers, texts):
+    one, two = ridden_bicycle(**numbers).freeze(), ridden_bicycle(**texts).freeze()
+    assert one.joints == two.joints and one.bodies == two.bodies and one.constraints == two.constraints
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"arms": "loose"}, r"arms = 'loose' must be one of fixed, free, locked"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -247,6 +249,22 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     m.wheel("rim", "cart", 0.3, center=(0, 0, 0.3), contact=MagicFormula("6.1", CAR))
     with pytest.raises(dr.errors.ModelError, match="wheel 'rim': its joints fix its height"):
         dr.derive(m)
+
+
+@pytest.mark.parametrize(
+    "tire",
+    [LinearTire(3e4, friction=0.9), BrushTire(3e4, 0.9, 0.05, 3000.0), MagicFormula("6.1", CAR)],
+    ids=lambda t: type(t).__name__,
+)
+def test_slip_angles_beyond_a_right_angle_are_refused(tire: Tire) -> None:
+    """The slip is tan α, whose sign changes there; up to it, and backwards, the side force is against the motion aside."""
+    for angle in (1.6, -2.0, [0.1, 3.0]):
+        with pytest.raises(dr.errors.ArgumentError, match=f"{type(tire).__name__}: slip_angle .* is beyond ±90°"):
+            tire.forces(3000.0, slip_angle=angle)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # outside of the ranges of the tire file
+        found = [float(tire.forces(3000.0, slip_angle=1.57, speed=v).lateral) for v in (10.0, -10.0)]
+    assert all(-1.3 * 3000 < force < -0.5 * 3000 for force in found)
 
 
 def test_brush_forces_are_those_of_the_book() -> None:

@@ -175,9 +175,16 @@ class Tire(TangentialLaw):
     ) -> TireForces:
         """Steady forces and moments as numbers or arrays.
 
-        `load` in N; `slip` is κ, −1 for a locked wheel; `slip_angle` and `camber` in rad; `speed` V in m/s, negative backwards.
-        Values outside of the ranges of a tire file cause a warning.
+        `load` in N; `slip` is κ, −1 for a locked wheel; `slip_angle`, within ±π/2, and `camber` in rad; `speed` V in m/s,
+        negative backwards. Values outside of the ranges of a tire file cause a warning.
         """
+        angles = np.real(np.asarray(slip_angle))
+        if (np.abs(angles) > np.pi / 2).any():
+            worst = float(angles.flat[np.abs(angles).argmax()])
+            raise ArgumentError(
+                f"{type(self).__name__}: slip_angle {worst:g} rad is beyond ±90°; that of a wheel that rolls backwards is "
+                "atan(V_y/|V|) too, with a negative speed"
+            )
         given = {"load": load, "slip": slip, "slip_angle": slip_angle, "camber": camber}
         for name, (low, high) in self.ranges.items():
             values = np.real(np.asarray(given[name]))

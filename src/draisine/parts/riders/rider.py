@@ -203,7 +203,7 @@ class _Rider:
                 f"part {self.own.name!r}: the lowest pedal is {far:.3f} m from the hips, but the legs reach {reach:.3f} m; "
                 "the crank cannot turn; lower the hips, or shorten the crank"
             )
-        return {s: self.axle + np.array([_SIGN[s] * length, _SIGN[s] * side, 0.0]) for s in SIDES}
+        return {s: self.axle + np.array([_SIGN[s] * self.crank_length, _SIGN[s] * side, 0.0]) for s in SIDES}
 
     def legs(self, angles: Mapping[str, float]) -> None:
         """Thighs and shanks: rigid on the machine, or hinged, with the feet on the pedals."""
