@@ -39,6 +39,10 @@ def test_coordinates_of_a_circle_and_a_line() -> None:
         for aside in (-3.0, 2.0):
             x, y = (50.0 - aside) * np.sin(angle), 50.0 - (50.0 - aside) * np.cos(angle)
             assert (at(s, x, y), at(d, x, y)) == pytest.approx((50.0 * angle, aside))
+    s, d = roads.circle(50.0, center=(3.0, 4.0), middle="150 m")  # from −7 m to 307 m
+    for angle in (-0.1, 0.7, 3.0, 3.3, 6.1):
+        x, y = 3.0 + 48.0 * np.sin(angle), 4.0 - 48.0 * np.cos(angle)
+        assert (at(s, x, y), at(d, x, y)) == pytest.approx((50.0 * angle, 2.0))
     s, d = roads.line("30 deg", (1.0, 2.0))
     x, y = 1 + 5 * np.cos(np.pi / 6) - 2 * np.sin(np.pi / 6), 2 + 5 * np.sin(np.pi / 6) + 2 * np.cos(np.pi / 6)
     assert (at(s, x, y), at(d, x, y)) == pytest.approx((5.0, 2.0))
@@ -153,6 +157,21 @@ def test_no_patch_is_passed_over() -> None:
             run = dr.simulate(equations, 6.0, start={"way_rate": 14.0}, parameters=numbers, method=method, samples=2)
             distance = 14.0**2 / (2 * 0.8 * 9.81) + (1 - share) * length
             assert run["way"][-1] == pytest.approx(distance, abs=2e-5), (method, numbers)
+
+
+@pytest.mark.parametrize("middle", [0.0, 150.0])
+def test_places_beyond_the_arc_length_of_a_circle_are_refused(middle: float) -> None:
+    s, d = roads.circle(50.0, middle=middle)
+    for make in (
+        lambda place: roads.bump(place, 2.0, 0.1, along=s),
+        lambda place: roads.ramp(place, 2.0, 0.1, along=s),
+        lambda place: roads.bank("5 deg", across=d, along=s, at=place),
+        lambda place: roads.patch(place, 2.0, 0.5, along=s),
+    ):
+        for place in (middle + 156.0, middle - 158.0, middle + 300.0):  # half a circle is 157.08 m
+            with pytest.raises(ArgumentError, match=f"the arc length of this circle goes from {middle - 157.08:.0f}"):
+                make(place)
+        assert make(middle + 100.0) is not None and make("place") is not None
 
 
 def test_lengths_and_durations_are_positive() -> None:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError
-from draisine.expr.expression import Expr
+from draisine.errors import ArgumentError, ExpressionError
+from draisine.expr.expression import Expr, evaluate_number
 from draisine.expr.tree import Call, Number
 from draisine.model.quantities import Amount, amount_in
 
@@ -70,16 +70,45 @@ def line(heading: Amount = 0.0, start: tuple[Amount, Amount] = (0.0, 0.0)) -> tu
     return dx * cosine + dy * sine, dy * cosine - dx * sine
 
 
-def circle(radius: Amount, center: tuple[Amount, Amount] | None = None) -> tuple[Expr, Expr]:
+def circle(radius: Amount, center: tuple[Amount, Amount] | None = None, middle: Amount = 0.0) -> tuple[Expr, Expr]:
     """Arc length along a circular road to the left, and distance to the left of it, in m.
 
-    By default the road begins at the origin along x: the center is at (0, radius). The arc length jumps on the opposite side of
-    the center, half a circle away.
+    By default the road begins at the origin along x: the center is at (0, radius). The arc length goes from half a circle before
+    `middle` to half a circle behind it, and jumps there.
     """
     (r,) = _positive("circle", radius=(radius, "m"))
     x0, y0 = _one("circle", x=(center[0], "m"), y=(center[1], "m")) if center is not None else (amount_in(0, "m", ""), r)
     dx, dy = amount_in("x", None, "") - x0, amount_in("y", None, "") - y0
-    return r * Call("atan2", (dx, -dy)), r - Call("sqrt", (dx**2 + dy**2,))
+    (m,) = _one("circle", middle=(middle, "m"))
+    away = r - Call("sqrt", (dx**2 + dy**2,))
+    if m == Number(0):
+        return r * Call("atan2", (dx, -dy)), away
+    cosine, sine = Call("cos", (m / r,)), Call("sin", (m / r,))
+    return m + r * Call("atan2", (dx * cosine + dy * sine, dx * sine - dy * cosine)), away
+
+
+def _check_on_circle(where: str, along: Expr, *places: Expr) -> None:
+    """Refuse places that the arc length of `circle` does not reach, where all of it is numbers."""
+    middle = 0.0
+    match along:
+        case Call("add", (Number(middle), Call("mul", (Number(radius), Call("atan2"))))):
+            pass
+        case Call("mul", (Number(radius), Call("atan2"))):
+            pass
+        case _:
+            return
+    half = math.pi * radius
+    for place in places:
+        try:
+            reached = abs(evaluate_number(place, {}) - middle) <= half
+        except ExpressionError:  # of parameters
+            continue
+        if not reached:
+            low, high = middle - half, middle + half
+            raise ArgumentError(
+                f"{where} at {evaluate_number(place, {}):g} m: the arc length of this circle goes from {low:g} m to {high:g} m; "
+                "give circle(…, middle=…) another middle, or another place"
+            )
 
 
 # -------------------------------------------------------------------------------------------------- heights
@@ -89,15 +118,18 @@ def bump(at: Amount, length: Amount, height: Amount, along: Amount = "x") -> Exp
     """A bump of the shape of sin², between `at` and `at + length`; negative heights are holes."""
     a, h = _one("bump", at=(at, "m"), height=(height, "m"))
     (l,) = _positive("bump", length=(length, "m"))
-    pi = amount_in("pi", None, "")
-    return h * Call("sin", (pi * _inside(amount_in(along, None, "along of bump"), a, l),)) ** 2
+    pi, where = amount_in("pi", None, ""), amount_in(along, None, "along of bump")
+    _check_on_circle("bump", where, a, a + l)
+    return h * Call("sin", (pi * _inside(where, a, l),)) ** 2
 
 
 def ramp(at: Amount, length: Amount, height: Amount, along: Amount = "x") -> Expr:
     """A rise to `height` between `at` and `at + length`, with continuous curvature, and level from there on."""
     a, h = _one("ramp", at=(at, "m"), height=(height, "m"))
     (l,) = _positive("ramp", length=(length, "m"))
-    return h * _step(_inside(amount_in(along, None, "along of ramp"), a, l))
+    where = amount_in(along, None, "along of ramp")
+    _check_on_circle("ramp", where, a, a + l)
+    return h * _step(_inside(where, a, l))
 
 
 def bank(angle: Amount, across: Amount = "y", along: Amount = "x", at: Amount | None = None, length: Amount = 10.0) -> Expr:
@@ -107,7 +139,9 @@ def bank(angle: Amount, across: Amount = "y", along: Amount = "x", at: Amount | 
     if at is None:
         return height
     (a,) = _one("bank", at=(at, "m"))
-    return height * _step(_inside(amount_in(along, None, "along of bank"), a, l))
+    where = amount_in(along, None, "along of bank")
+    _check_on_circle("bank", where, a, a + l)
+    return height * _step(_inside(where, a, l))
 
 
 def waves(wavelength: Amount, amplitude: Amount, along: Amount = "x") -> Expr:
@@ -202,6 +236,7 @@ def patch(at: Amount, length: Amount, friction: Amount, edge: Amount = 0.2, alon
     a, mu = _one("patch", at=(at, "m"), friction=(friction, ""))
     l, e = _positive("patch", length=(length, "m"), edge=(edge, "m"))
     where = amount_in(along, None, "along of patch")
+    _check_on_circle("patch", where, a, a + l)
     begin, end = (Call("clip", (place / e + 0.5, Number(0), Number(1))) for place in (where - a, where - a - l))
     return 1 - (1 - mu) * (begin - end)
 
