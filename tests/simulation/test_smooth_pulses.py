@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.expr.expression import parse
 from draisine.program.switching import graph_of_time
+from draisine.simulation.run import integrate
 
 roads = dr.contact.roads
 END = 20.0
+T, V = dynamicsymbols._t, sp.Symbol("v")
 
 # pulses between a and a + w with their areas relative to w: all begin and end with zero value and slope
 SHAPES = {
@@ -57,6 +61,7 @@ METHODS = {
     "DOP853": (dr.methods.DOP853(), 1e-4),
     "Radau": (dr.methods.Radau(), 1e-4),
     "ESDIRK23": (dr.methods.ESDIRK23(), 1e-3),
+    "CVODE": (dr.methods.CVODE(), 1e-3),
     "RK4": (dr.methods.RK4(0.02), 0.03),
     "PredictorCorrector": (dr.methods.PredictorCorrector(0.02), 0.05),
 }
@@ -89,6 +94,15 @@ def test_a_gust_of_time() -> None:
     run = dr.simulate(dr.gallery.bicycle(), 12.0, start={"speed": 5.0}, inputs=pushed)
     short = dr.simulate(dr.gallery.bicycle(), 12.0, start={"speed": 5.0}, inputs=pushed, method=dr.methods.DOP853(max_step=0.05))
     assert np.abs(run["lean"]).max() == pytest.approx(np.abs(short["lean"]).max(), rel=1e-3) != 0.0
+
+
+def test_backwards() -> None:
+    """The state before two pulses, from the one behind them."""
+    pulses = sum(sp.Max(0, 1 - ((T - middle) / width) ** 2) ** 2 for middle, width in ((7, 0.01), (sp.Rational(31, 2), 0.2)))
+    equations = dr.first_order("pulses", {V: pulses})
+    run = integrate(equations, [0.0], END)
+    assert run.final_state == pytest.approx([16 / 15 * 0.21], rel=1e-5)
+    assert integrate(equations, run.final_state, 0.0, start=END).final_state == pytest.approx([0.0], abs=1e-6)
 
 
 def test_pulses_with_parameters_and_sensitivities() -> None:
