@@ -82,6 +82,10 @@ SHARED = {
     "horizon": Argument(KEYWORD, "seconds ahead that are considered", r"^float$"),
     "time": Argument(KEYWORD, "of the point or start, in seconds", r"^float$"),
     "steps": Argument(KEYWORD, "step lengths of a continuation", r"^Steps \| None$"),
+    "step": Argument((1, KEYWORD), "length of a time step in seconds", r"^float( \| None)?$"),
+    "names": Argument(
+        (2, KEYWORD), "own names for usual ones, or names of what is shown", r"^Mapping\[str, str\] \| None$|^Sequence\[str\]$"
+    ),
     "chunk": Argument(KEYWORD, "number of runs computed together", r"^int$"),
     "tolerance": Argument(KEYWORD, "relative and absolute, of the integration", r"^float"),
     "title": Argument(KEYWORD, "name shown or printed for the subject of a document", r"^str"),
@@ -108,6 +112,32 @@ DEFINED = {
     "stabilization": Argument(KEYWORD, "of the constraints", r"^Baumgarte \| None$"),
 }
 
+# in every function that makes a part of a machine: it is mounted on a frame and has physical properties
+INERTIA = r"^Mapping\[str, Amount\] \| Sequence\[Amount\]$"
+PARTS = {
+    "model": Argument(0, "the model to which the part is added", r"^Model$"),
+    "name": Argument(1, "of the part, with which the names in it begin", r"^str$"),
+    "on": Argument(2, "the frame on which it is mounted", r"^Mount$"),
+    "wheel": Argument((2, 3, KEYWORD), "the wheel that is driven or braked", r"^Mount$"),
+    "mass": Argument(KEYWORD, "of its body, in kg", r"^Amount$"),
+    "center_of_mass": Argument(KEYWORD, "of its body, in design coordinates", r"^Position( \| None)?$"),
+    "inertia": Argument(KEYWORD, "of its body about the center of mass, in design axes", INERTIA),
+    "axle": Argument(KEYWORD, "where the axle is, in design coordinates", r"^Position$"),
+    "points": Argument(
+        KEYWORD, "further frames by role, in design coordinates", r"^Mapping\[str, Position\] \| Sequence\[Any\]$"
+    ),
+    "shapes": Argument(KEYWORD, "for drawings", r"^Sequence\[Any\]$"),
+    "stiffness": Argument(KEYWORD, "of its spring", r"^Amount$"),
+    "spring": Argument(KEYWORD, "a table of the force of its spring, in place of the stiffness", r"^Curve \| None$"),
+    "preload": Argument(KEYWORD, "force of its spring in the design position", r"^Amount$"),
+    "damping": Argument(KEYWORD, "of its damper", r"^Amount$"),
+    "damper": Argument(KEYWORD, "a table of the force of its damper, in place of the damping", r"^Curve \| None$"),
+    "travel": Argument(KEYWORD, "bump stops, low and high", r"^Sequence\[Amount \| None\] \| None$"),
+    "ratio": Argument(KEYWORD, "of a gear, by which torques are multiplied", r"^Amount$"),
+    "steer": Argument((2, KEYWORD), "name of the steer angle", r"^str$"),
+    "torque": Argument(KEYWORD, "name of the input that is its torque", r"^str$"),
+}
+
 EXCEPTIONS = {  # verb and argument: the reason
     ("consistent_start", "start"): "the start is what it solves for, so that it follows the equations without a keyword",
     ("reduce_index", "inputs"): "laws that are substituted: expressions of SymPy or of the model",
@@ -117,6 +147,10 @@ EXCEPTIONS = {  # verb and argument: the reason
     ("animate", "model"): "a description for a run read from a file, which is the subject",
     ("animate_mode", "at"): "follows the name of the mode that it locates",
     ("read_mesh", "at"): "a point of the body, as in the builders of a model",
+    ("environment", "until"): "an episode may end by termination alone, so that it is optional and by keyword",
+    ("wheel", "inertia"): "two moments of a body of revolution",
+    ("rider", "stiffness"): "by joint, of which a rider has many",
+    ("rider", "damping"): "by joint, of which a rider has many",
 }
 
 RETIRED = {  # names that meant what another name means in all other verbs
@@ -149,12 +183,19 @@ def verbs() -> dict[str, Callable[..., Any]]:
     return found
 
 
+def table_of(verb: str, function: Callable[..., Any]) -> dict[str, Argument]:
+    """What holds for the arguments of a function: builders of equations and parts of machines are families of their own."""
+    if verb.rpartition(".")[2] in BUILDERS:
+        return DEFINED
+    return PARTS if getattr(function, "makes_part", False) or function is dr.parts.replace else SHARED
+
+
 def deviations(functions: Mapping[str, Callable[..., Any]]) -> list[str]:
     """What differs from the tables, in words."""
     found = []
     for verb, function in functions.items():
         short = verb.rpartition(".")[2]
-        table = DEFINED if short in BUILDERS else SHARED
+        table = table_of(verb, function)
         for index, given in enumerate(inspect.signature(function).parameters.values()):
             if given.name in RETIRED:
                 found.append(f"{verb}: {given.name!r} is {RETIRED[given.name]!r} in all other verbs")
@@ -192,20 +233,26 @@ def test_arguments_have_one_place_and_one_meaning() -> None:
     assert not deviations(verbs())
 
 
-def test_arguments_of_several_verbs_are_in_the_table() -> None:
+@pytest.mark.parametrize("table", [SHARED, PARTS], ids=["verbs", "parts"])
+def test_arguments_of_several_verbs_are_in_the_table(table: dict[str, Argument]) -> None:
     users = defaultdict(set)
     for verb, function in verbs().items():
-        if verb.rpartition(".")[2] not in BUILDERS:
+        if table_of(verb, function) is table:
             for name in inspect.signature(function).parameters:
                 users[name].add(function)
-    missing = {name: len(found) for name, found in users.items() if len(found) > 2 and name not in SHARED}
-    assert not missing, f"add them to SHARED with their meaning: {missing}"
+    assert len(users) > len(table)
+    missing = {name: len(found) for name, found in users.items() if len(found) > 2 and name not in table}
+    assert not missing, f"add them to the table with their meaning: {missing}"
 
 
 def test_exceptions_and_tables_are_in_use() -> None:
     used = {(verb.rpartition(".")[2], name) for verb, f in verbs().items() for name in inspect.signature(f).parameters}
     assert set(EXCEPTIONS) <= used
-    assert set(SHARED) | set(DEFINED) <= {name for _, name in used}
+    for table in (SHARED, DEFINED, PARTS):
+        used_here = {
+            name for verb, f in verbs().items() if table_of(verb, f) is table for name in inspect.signature(f).parameters
+        }
+        assert set(table) <= used_here
 
 
 def test_help_explains_every_argument() -> None:
@@ -243,6 +290,11 @@ def model_second(until: float, model: dr.Model) -> None:
     """`until` first."""
 
 
+@dr.parts.part
+def bracket(own: dr.parts.Assembly, arm: str, on: str, *, mass: str = "") -> None:
+    """`arm`, `on`, and `mass` as a text."""
+
+
 @pytest.mark.parametrize(
     ("planted", "count"),
     [
@@ -253,6 +305,7 @@ def model_second(until: float, model: dr.Model) -> None:
         (fix_for_fixed, 1),
         (seed_as_text, 1),
         (model_second, 2),
+        (bracket, 3),
     ],
 )
 def test_a_planted_deviation_is_found(planted: Callable[..., Any], count: int) -> None:

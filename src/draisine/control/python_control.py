@@ -65,7 +65,7 @@ def to_control(
         update,
         None if reporter is None else output,
         inputs=chosen,
-        outputs=states if outputs is None else list(outputs),
+        outputs=list(outputs) or states,
         states=states,
         params={},
         name=equations.name,

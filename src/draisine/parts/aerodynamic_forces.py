@@ -43,8 +43,8 @@ def aerodynamics(
     """Drag, lift, side force and pitching moment at a pressure center (formulas in the module).
 
     `center` in design coordinates; by default the origin of the frame `on`. `drag`, `lift` and `side` are areas in m², `pitching`
-    is one times a length, in m³, positive nose up. With `wind` the inputs NAME_wind_x and NAME_wind_y are the velocity of the air
-    in the axes of the world.
+    is one times a length, in m³, positive nose up; `density` is that of the air, in kg/m³. With `wind` the inputs NAME_wind_x and
+    NAME_wind_y are the velocity of the air in the axes of the world.
 
     Roles: center, and wind_x, wind_y with wind.
     """

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Position = Sequence[Amount]  # (x, z) or (x, y, z) in design coordinates
 
 Options = ParamSpec("Options")
+ABOUT_NAMES = "The part gets its `name` in the `model`; what it adds has names that begin with it, except names that are given."
 
 
 class Assembly:
@@ -120,7 +121,10 @@ def part(
     """A function that makes a part, from one that describes it in an `Assembly`."""
     signature = inspect.signature(function)
     own = list(signature.parameters.values())[1:]
-    first = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("model", "name")]
+    first = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
+        for name, kind in (("model", "Model"), ("name", "str"))
+    ]
 
     @functools.wraps(function)
     def make(model: Model, name: str, *args: Options.args, **options: Options.kwargs) -> Part:
@@ -145,6 +149,7 @@ def part(
             raise
 
     make.__signature__ = signature.replace(parameters=[*first, *own], return_annotation=Part)  # type: ignore[attr-defined]
+    make.__doc__ = f"{inspect.getdoc(function) or ''}\n\n{ABOUT_NAMES}"
     make.makes_part = True  # type: ignore[attr-defined]
     return make  # type: ignore[return-value]  # with names of the first two arguments, model and name
 

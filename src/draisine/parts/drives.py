@@ -86,6 +86,9 @@ def belt(
 ) -> None:
     """A toothed belt from a pulley at the frame `on` to one on the `wheel`: a chain whose tight run is always the one that pulls.
 
+    `pinion` and `sprocket` are the pitch radii of the pulleys on the frame and on the wheel. `torque` is the name of the input,
+    the torque of the engine; `ratio` multiplies it.
+
     Roles: torque (the input), tension (the output, of the tight run).
     """
     _belt(own, on, str(wheel), pinion, sprocket, torque, ratio, True)
@@ -160,8 +163,8 @@ def _wheel_in(own: Assembly, pose: Pose, joint: Any, angle: Name) -> tuple[Expr,
 def shaft(own: Assembly, wheel: Mount, *, ratio: Amount = 1.0, torque: str = "drive_torque") -> None:
     """A shaft drive with a bevel gear in the swing arm: the torque on the wheel reacts on the arm that carries it.
 
-    The torque on the wheel is `ratio` times the input. The shaft turns about the length of the arm, to which the arm's own motion
-    has no component: the input works on the angle of the wheel in the arm.
+    The torque on the wheel is `ratio` times the input `torque`. The shaft turns about the length of the arm, to which the arm's
+    own motion has no component: the input works on the angle of the wheel in the arm.
 
     Roles: torque (the input).
     """
@@ -173,7 +176,6 @@ def shaft(own: Assembly, wheel: Mount, *, ratio: Amount = 1.0, torque: str = "dr
 @part
 def engine(
     own: Assembly,
-    drive: str = "drive_torque",
     *,
     knots: Sequence[Any] = (),
     map: Sequence[Any] = (),
@@ -185,7 +187,7 @@ def engine(
 
     `knots` are two lists, speeds of the engine in rad/s and throttle openings; `map` the torques in N·m, one row for each speed.
     The engine turns at `ratio` times the spin of the `wheel`. The torque on the wheel is `ratio` times that of the map and
-    reacts on what carries it, as with a shaft.
+    reacts on what carries it, as with a shaft. `throttle` is the name of the input.
 
     Roles: throttle (the input), torque (the output, of the engine).
     """

@@ -59,10 +59,15 @@ def rigid_fork(
     torque: str = "steer_torque",
     shapes: Sequence[Any] = (),
 ) -> None:
-    """A rigid fork with handlebar, which turns about the z axis of the frame it is mounted on ("head").
+    """A rigid fork with handlebar, which turns about the z axis of the frame it is mounted on.
 
-    Positions and inertia are in design coordinates and axes. `steer` is the name of the steer angle, positive to the left, and
-    `torque` that of the input. Without a name there is no input, or no steering: the fork is clamped.
+    Positions and inertia are in design coordinates and axes.
+
+    - `on`: the frame whose z axis is the steering axis ("head"); `axle`: where the front axle is.
+    - `mass`, `center_of_mass`, `inertia`: of what is steered, without the wheel.
+    - `steer`: the name of the steer angle, positive to the left; `torque`: that of the input. Without a name there is no input,
+      or no steering: the fork is clamped.
+    - `shapes`: for drawings.
 
     Roles: body, axle, steer, torque.
     """
@@ -95,9 +100,18 @@ def telescopic_fork(
 ) -> None:
     """A telescopic fork: its lower part, which carries the axle, slides along the steering axis.
 
-    The coordinate NAME_travel is the compression, zero in the design position. The spring has a `stiffness` and a `preload` in
-    the design position, or is a table `spring` of (compression, force); the damper a constant `damping`, or a table `damper` of
-    (rate of compression, force). `travel` are bump stops (low, high): with them the model has contacts that open and close.
+    The coordinate NAME_travel is the compression, zero in the design position. Positions and inertia are in design coordinates
+    and axes.
+
+    - `on`: the frame whose z axis is the steering axis ("head"); `axle`: where the front axle is.
+    - `mass`, `center_of_mass`, `inertia`: of what is steered, without the lower part and the wheel.
+    - `lower_mass`, `lower_center_of_mass` (by default at the axle), `lower_inertia`: of the lower part, without the wheel.
+    - `stiffness`, `preload`: of the spring, with its force in the design position; or a table `spring` of (compression, force).
+    - `damping`: of the damper; or a table `damper` of (rate of compression, force).
+    - `travel`: bump stops (low, high) of the compression: with them the model has contacts that open and close.
+    - `steer`: the name of the steer angle, positive to the left; `torque`: that of the input. Without a name there is no input,
+      or no steering: the fork is clamped.
+    - `shapes`, `lower_shapes`: for drawings, of both parts.
 
     Roles: body (upper part), lower, axle, steer, torque, travel.
     """
@@ -151,8 +165,18 @@ def leading_link_fork(
 ) -> None:
     """A fork with a leading link: the axle swings about the `pivot` behind it; not `leading`, about one ahead of it.
 
-    The coordinate NAME_travel is the angle of the link, positive where the axle rises. Springs and dampers are rotational: the
-    `stiffness` in N·m/rad, or a table `spring` of (angle, torque); `preload` the torque in the design position.
+    The coordinate NAME_travel is the angle of the link, positive where the axle rises. Springs and dampers are rotational.
+    Positions and inertia are in design coordinates and axes.
+
+    - `on`: the frame whose z axis is the steering axis ("head"); `axle`: where the front axle is.
+    - `mass`, `center_of_mass`, `inertia`: of what is steered, without the link and the wheel.
+    - `link_mass`, `link_center_of_mass` (by default in its middle), `link_inertia`: of the link, without the wheel.
+    - `stiffness`: in N·m/rad, with the torque `preload` in the design position; or a table `spring` of (angle, torque).
+    - `damping`: in N·m·s/rad; or a table `damper` of (rate of the angle, torque).
+    - `travel`: bump stops (low, high) of the angle: with them the model has contacts that open and close.
+    - `steer`: the name of the steer angle, positive to the left; `torque`: that of the input. Without a name there is no input,
+      or no steering: the fork is clamped.
+    - `shapes`, `link_shapes`: for drawings, of the steered part and of the link.
 
     Roles: body (steered part), link, axle, steer, torque, travel.
     """

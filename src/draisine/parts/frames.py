@@ -36,18 +36,23 @@ def frame(
     shapes: Sequence[Any] = (),
 ) -> None:
     """The main frame of a machine: the body on which it is built. Its origin is that of all design coordinates; usually it is the
-    rear contact point.
+        rear contact point.
 
-    - `mass`, `center_of_mass` (x, z), `inertia` (xx, yy, zz) or {xx, yy, zz, zx}, in design axes about the center of mass.
-    - The frame "head", whose z axis is the steering axis: by `wheelbase`, `trail` and `steer_axis_tilt` (from the vertical), at
-      `head_height`; or by `head`, a point (x, z) of the axis.
-    - `points`: further frames on which parts are mounted, {"axle": (0, 0.3), "pivot": (0.55, 0.4), "saddle": (0.4, 0.9)}.
-    - `motion`: "free" in space, "planar" on the ground seen from above, "in_plane" (x, z and pitch), or "none": other joints
-      carry it.
-    - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them;
-      at rest the curvature is not defined, NaN.
+        - `mass`, `center_of_mass` (x, z), `inertia` (xx, yy, zz) or {xx, yy, zz, zx}, in design axes about the center of mass.
+        - The frame "head", whose z axis is the steering axis: by `wheelbase`, `trail` and `steer_axis_tilt` (from the vertical), at
+          `head_height`; or by `head`, a point (x, z) of the axis.
+        - `points`: further frames on which parts are mounted, {"axle": (0, 0.3), "pivot": (0.55, 0.4), "saddle": (0.4, 0.9)}.
+        - `motion`: "free" in space, "planar" on the ground seen from above, "in_plane" (x, z and pitch), or "none": other joints
+          carry it.
+    <<<<<<< HEAD
+        - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them;
+          at rest the curvature is not defined, NaN.
+    =======
+        - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them.
+        - `shapes`: for drawings.
+    >>>>>>> fix-arguments
 
-    Roles: body, head, and those of `points`.
+        Roles: body, head, and those of `points`.
     """
     m = own.model
     body = own.offer("body", own.name)
@@ -136,7 +141,8 @@ def flexure(
 
     `axis` is an axis of the frame it is mounted on: "x" twists a frame about a line across the steering axis and bends a fork
     sideways, "z" twists a fork about the steering axis. `at`: where the hinge is, in design coordinates; by default at the frame
-    it is mounted on. The frame on the other side has the pose of that frame, so that the part can be inserted in a machine.
+    it is mounted on. `stiffness` is in N·m/rad, `damping` in N·m·s/rad; `mass` and `inertia` are those of a body between both
+    sides, zero by default. The frame on the other side has the pose of that frame, so that the part can be inserted in a machine.
 
     Roles: body, end (the frame on the other side), angle (the coordinate).
     """
@@ -168,9 +174,14 @@ def trailer(
 ) -> None:
     """A trailer, hitched to a frame of the machine that pulls it.
 
-    `joint`: "spherical", "universal" (angles NAME_yaw and NAME_pitch, no roll), or "yaw" (NAME_yaw alone). `damping` is that of
-    the yaw angle. Positions are design coordinates of the machine that pulls it, negative behind its origin; `points` are the
-    frames of wheels: {"left_axle": (-4.1, 0.8, 0.3)}.
+    Positions are design coordinates of the machine that pulls it, negative behind its origin.
+
+    - `on`: the frame with the hitch.
+    - `mass`, `center_of_mass`, `inertia`: of the trailer, without wheels.
+    - `points`: the frames of wheels, {"left_axle": (-4.1, 0.8, 0.3)}.
+    - `joint`: "spherical", "universal" (angles NAME_yaw and NAME_pitch, no roll), or "yaw" (NAME_yaw alone); `damping` is that of
+      the yaw angle.
+    - `shapes`: for drawings.
 
     Roles: body, yaw, and those of `points`.
     """

@@ -29,8 +29,8 @@ Plane = tuple[Expr, Expr]  # x and z in the axes of the frame
 def anti_squat(own: Assembly, arm: Mount, *, rear: str = "rear", front: str = "front", chain: str = "") -> None:
     """Squat angle, load transfer angle and their ratio (formulas in the module), in the position of the moment.
 
-    `arm` is the swing arm, `chain` the chain; without one the drive is a shaft. Add it last: the mass center is that of
-    all bodies that the model has by then.
+    `arm` is the swing arm, `rear` and `front` are the wheels, `chain` the chain; without one the drive is a shaft. Add
+    it last: the mass center is that of all bodies that the model has by then.
 
     Roles: squat_angle, transfer_angle, ratio, anti_squat (outputs).
     """

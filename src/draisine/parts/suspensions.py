@@ -30,10 +30,13 @@ def shock(
     damper: Curve | None = None,
     travel: Sequence[Amount | None] | None = None,
 ) -> None:
-    """A spring and damper between two frames: along the line between their origins.
+    """A spring and damper between two frames, `on` and `to`: along the line between their origins.
 
-    The output NAME_compression is `length`, that of the design position, less the distance; springs and dampers are as in
-    `telescopic_fork`. `travel` are bump stops of the compression.
+    The output NAME_compression is `length`, that of the design position, less the distance.
+
+    - `stiffness`, `preload`: of the spring, with its force in the design position; or a table `spring` of (compression, force).
+    - `damping`: of the damper; or a table `damper` of (rate of compression, force).
+    - `travel`: bump stops (low, high) of the compression: with them the model has contacts that open and close.
 
     Roles: compression.
     """
@@ -67,7 +70,16 @@ def swing_arm(
     """A swing arm, which turns about the y axis of the frame it is mounted on ("pivot") and carries the rear axle.
 
     The coordinate NAME_angle is positive where an axle behind the pivot rises, and zero in the design position. Springs and
-    dampers are rotational, in N·m and rad; for a strut between two points give `points` and a `shock`.
+    dampers are rotational, in N·m and rad; for a strut between two points give `points` and a `shock`. Positions and inertia are
+    in design coordinates and axes.
+
+    - `on`: the frame of the pivot; `axle`: where the rear axle is.
+    - `mass`, `center_of_mass` (by default between pivot and axle), `inertia`: of the arm, without the wheel.
+    - `stiffness`, `preload`: of the spring, with its torque in the design position; or a table `spring` of (angle, torque).
+    - `damping`: of the damper; or a table `damper` of (rate of the angle, torque).
+    - `travel`: bump stops (low, high) of the angle: with them the model has contacts that open and close.
+    - `points`: further frames on the arm, {"lower": (0.3, 0.35)}.
+    - `shapes`: for drawings.
 
     Roles: body, axle, angle, and those of `points`.
     """
@@ -112,8 +124,14 @@ def strut(
 ) -> None:
     """A wheel carrier that slides up and down: the suspension of a corner of a car, or of a side wheel.
 
-    The coordinate NAME_travel is the compression, zero in the design position. Springs, dampers and stops are as in
-    `telescopic_fork`.
+    The coordinate NAME_travel is the compression, zero in the design position.
+
+    - `on`: the frame of the body that is carried; `axle`: where the axle is, in design coordinates.
+    - `mass`, `inertia`: of the carrier at the axle, without the wheel.
+    - `stiffness`, `preload`: of the spring, with its force in the design position; or a table `spring` of (compression, force).
+    - `damping`: of the damper; or a table `damper` of (rate of compression, force).
+    - `travel`: bump stops (low, high) of the compression: with them the model has contacts that open and close.
+    - `shapes`: for drawings.
 
     Roles: body, axle, travel.
     """

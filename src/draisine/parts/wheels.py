@@ -34,10 +34,11 @@ def wheel(
     """A wheel that turns about the y axis of the frame it is mounted on and touches the ground.
 
     - `radius`: of the disk or, with `tube`, of the center line of the tire: the hub is `radius + tube` above the ground.
-    - `inertia`: about a diameter and about the axle.
+    - `mass`, `inertia`: of the wheel; two moments, about a diameter and about the axle.
     - `tire`: a contact law, such as `dr.contact.LinearTire(…)`; without it the wheel rolls without slip. `friction` is that of a
       wheel that rolls, slips and leaves the ground.
     - `torque`: the name of an input, a torque of the carrier on the wheel, positive forward.
+    - `shapes`: for drawings.
 
     Roles: body, contact, angle, spin (the rate of the angle), and torque if there is one.
     """

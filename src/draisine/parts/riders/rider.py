@@ -60,7 +60,7 @@ def rider(
     """A rider whose hips are at the frame it is mounted on.
 
     - `height`, `mass`: of a person of usual proportions; or `measurements`, the 95 of `Human.read(file)`, in meters. A body that
-      has been read is given by `**human.options()`.
+      has been read is given by `**human.options()`. `densities` of the segments are those of "Chandler", "Clauser" or "Dempster".
     - `posture`: angles in rad by the names of yeadon's configuration files, such as `{"somersault": 0.4}`, which inclines the
       trunk forward. Arms and legs follow from `grips` and `feet`, where these are given.
     - `bar`, `grips`: the body that is held (a fork), and where its left grip is, (x, y, z) in design coordinates; the right one

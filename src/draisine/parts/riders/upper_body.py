@@ -29,9 +29,14 @@ def upper_body(
 ) -> None:
     """An upper body that leans sideways about the x axis of the frame it is mounted on.
 
-    The hinge is where the frame is, with a spring and a damper for the muscles; a frame that is turned about y tilts its axis.
-    Positions and inertia are in design coordinates and axes. `lean` is the name of the angle relative to the machine, positive
-    to the right; `torque` that of the input, a torque of the machine on the body, none if empty.
+    The hinge is where the frame is; a frame that is turned about y tilts its axis. Positions and inertia are in design
+    coordinates and axes.
+
+    - `mass`, `center_of_mass`, `inertia`: of the body.
+    - `lean`: the name of the angle relative to the machine, positive to the right.
+    - `stiffness`, `damping`: of the muscles, in N·m/rad and N·m·s/rad.
+    - `torque`: the name of the input, a torque of the machine on the body, none if empty.
+    - `shapes`: for drawings.
 
     Roles: body, lean, torque.
     """
