@@ -36,23 +36,19 @@ def frame(
     shapes: Sequence[Any] = (),
 ) -> None:
     """The main frame of a machine: the body on which it is built. Its origin is that of all design coordinates; usually it is the
-        rear contact point.
+    rear contact point.
 
-        - `mass`, `center_of_mass` (x, z), `inertia` (xx, yy, zz) or {xx, yy, zz, zx}, in design axes about the center of mass.
-        - The frame "head", whose z axis is the steering axis: by `wheelbase`, `trail` and `steer_axis_tilt` (from the vertical), at
-          `head_height`; or by `head`, a point (x, z) of the axis.
-        - `points`: further frames on which parts are mounted, {"axle": (0, 0.3), "pivot": (0.55, 0.4), "saddle": (0.4, 0.9)}.
-        - `motion`: "free" in space, "planar" on the ground seen from above, "in_plane" (x, z and pitch), or "none": other joints
-          carry it.
-    <<<<<<< HEAD
+    - `mass`, `center_of_mass` (x, z), `inertia` (xx, yy, zz) or {xx, yy, zz, zx}, in design axes about the center of mass.
+    - The frame "head", whose z axis is the steering axis: by `wheelbase`, `trail` and `steer_axis_tilt` (from the vertical), at
+      `head_height`; or by `head`, a point (x, z) of the axis.
+    - `points`: further frames on which parts are mounted, {"axle": (0, 0.3), "pivot": (0.55, 0.4), "saddle": (0.4, 0.9)}.
+    - `motion`: "free" in space, "planar" on the ground seen from above, "in_plane" (x, z and pitch), or "none": other joints
+      carry it.
         - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them;
-          at rest the curvature is not defined, NaN.
-    =======
-        - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them.
-        - `shapes`: for drawings.
-    >>>>>>> fix-arguments
+      at rest the curvature is not defined, NaN.
+    - `shapes`: for drawings.
 
-        Roles: body, head, and those of `points`.
+    Roles: body, head, and those of `points`.
     """
     m = own.model
     body = own.offer("body", own.name)
