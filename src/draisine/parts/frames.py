@@ -44,7 +44,7 @@ def frame(
     - `points`: further frames on which parts are mounted, {"axle": (0, 0.3), "pivot": (0.55, 0.4), "saddle": (0.4, 0.9)}.
     - `motion`: "free" in space, "planar" on the ground seen from above, "in_plane" (x, z and pitch), or "none": other joints
       carry it.
-        - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them;
+    - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them;
       at rest the curvature is not defined, NaN.
     - `shapes`: for drawings.
 
