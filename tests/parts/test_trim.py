@@ -226,3 +226,10 @@ def test_a_dry_brake_needs_a_tire_with_stiffness():
         else:
             run = dr.simulate(m, 0.3, start={"speed": 10.0}, inputs={"brake_torque": 4000.0}, samples=31)
             assert run.status.complete and abs(run["rear_spin"][-1]) < 1e-9
+
+
+def test_a_radius_is_reported_as_it_was_given():
+    with pytest.raises(SolverError) as refused:
+        dr.steady(bicycle(), {"speed": 8.0, "radius": 2.5}, near={"speed": 8.0})  # without torques there is no such turn
+    assert "no steady motion with speed = 8, radius = 2.5 was found" in refused.value.args[0]
+    assert "curvature" not in str(refused.value)
