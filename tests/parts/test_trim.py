@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.errors import ArgumentError, SolverError
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.stability.continuation.branch import continuation
 from machines_of_parts import bicycle, motorcycle
 
@@ -207,3 +207,29 @@ def test_a_torque_beyond_friction_is_refused():
     assert slowed["acceleration"] == pytest.approx(-torque / 0.3 / (1200 + 2 * 1.0 / 0.3**2), rel=3e-3)
     with pytest.raises(ArgumentError, match="target of `steady` alone"):
         continuation(e, "lever", start={"speed": 20.0}, free=("acceleration",))
+
+
+def test_a_dry_brake_needs_a_tire_with_stiffness():
+    """Refused with the cure for a tire whose friction depends on a constraint force; with the cure the wheel locks."""
+    for stiffness in (None, 2e5):
+        m = dr.Model("braked")
+        frame = parts.frame(
+            m, "frame", mass=600, center_of_mass=(0, 0.3), inertia=(9, 9, 9), points={"axle": (0, 0.3)}, motion="in_plane"
+        )
+        m.generalized_force("frame_pitch", "-1e6*frame_pitch - 1e5*frame_wy")
+        tire = dr.contact.LinearTire(50e3, longitudinal=80e3, friction=0.8, stiffness=stiffness)
+        parts.wheel(m, "rear", frame["axle"], radius=0.3, mass=30.0, inertia=(0.5, 1.0), tire=tire)
+        parts.brake(m, "brake", "rear", law="dry")
+        if stiffness is None:
+            with pytest.raises(ModelError, match="give tires a vertical stiffness="):
+                dr.derive(m, work=False)
+        else:
+            run = dr.simulate(m, 0.3, start={"speed": 10.0}, inputs={"brake_torque": 4000.0}, samples=31)
+            assert run.status.complete and abs(run["rear_spin"][-1]) < 1e-9
+
+
+def test_a_radius_is_reported_as_it_was_given():
+    with pytest.raises(SolverError) as refused:
+        dr.steady(bicycle(), {"speed": 8.0, "radius": 2.5}, near={"speed": 8.0})  # without torques there is no such turn
+    assert "no steady motion with speed = 8, radius = 2.5 was found" in refused.value.args[0]
+    assert "curvature" not in str(refused.value)

@@ -234,8 +234,9 @@ def _check_unilateral(mechanism: Mechanism, choice: FormulationChoice) -> None:
     if mechanism.multiplier_symbols:
         raise ModelError(
             f"model {name!r}: forces depend on the multipliers of {', '.join(mechanism.multiplier_symbols)}, by a contact law "
-            f"with a bound or by name, while its contacts {contacts} open and slip; both together are not supported: leave out "
-            "friction= of the contacts, or the law"
+            f"with a bound or by name, while its contacts {contacts} open and slip; both together are not supported: give tires "
+            "a vertical stiffness=, so that their normal force follows from the state, or leave out friction= of the contacts "
+            "(of a brake, law='dry'), or the law"
         )
 
 

@@ -80,8 +80,8 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
     system = None if isinstance(model, Equations) else model.freeze() if isinstance(model, Model) else model
     equations = model if isinstance(model, Equations) else derive(model, work=False)
     listed = listing(model)
-    if not {state.name for state in equations.states} <= set(listed.arguments):  # recursive equations are listed as reduced ones
-        equations = derive(model, work=False, formulation=Reduced())
+    if system is not None and not {state.name for state in equations.states} <= set(listed.arguments):
+        equations = derive(system, work=False, formulation=Reduced())  # recursive equations are listed as reduced ones
     data = describe_as_data(equations, system)
     tables = (
         Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "description")),
