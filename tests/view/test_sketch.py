@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -239,6 +241,19 @@ def test_what_is_seen_of_a_body_has_its_name():
         assert places[body] == pytest.approx(np.array(place), abs=1e-12), body
     figure = sketch(scene, dict.fromkeys(("ground", *scene.bodies), HERE), views=["side"])
     assert set(seen) == {text.get_text() for text in figure.axes[0].texts} & set(scene.bodies)
+
+
+def test_names_do_not_cover_each_other():
+    """A machine with many bodies and points: some of them are named at a distance."""
+    figure = dr.draw(dr.gallery.model("motorcycle"))
+    figure.canvas.draw()
+    for axes in figure.axes:
+        boxes = {text.get_text(): text.get_window_extent() for text in axes.texts if text.get_fontsize() == 7.5}
+        assert {"twist", "fork lower", "frame gearbox", "air center"} <= boxes.keys()
+        for (one, box), (other, beside) in combinations(boxes.items(), 2):
+            wide = min(box.x1, beside.x1) - max(box.x0, beside.x0)
+            high = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+            assert wide < 0 or high < 0.4 * min(box.height, beside.height), (one, other)  # boxes have room above the letters
 
 
 def test_svg_is_text_for_a_page_and_always_the_same(bicycle):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine import gallery
 from draisine.errors import ModelError
+from draisine.expr.expression import Number
 from draisine.model.items import System
 from draisine.program.branches import branches_at
 from draisine.program.equations import Equations
@@ -135,7 +136,7 @@ class Manifest:
     def _targets(self) -> list[dict[str, Any]]:
         values = self._at_start()
         found = []
-        for q in ranges.start_quantities(self.equations, self.freedoms.decided):
+        for q in ranges.start_quantities(self.equations, self.freedoms.decided, self.targets):
             value = self.targets.get(q.name, values.get(q.name, q.default))
             found.append({"name": q.name, "unit": q.unit, "default": value, **_limits(ranges.target_range(q, value))})
         return found
@@ -312,12 +313,13 @@ class Manifest:
         }
 
     def _amounts(self) -> dict[str, Any] | None:
-        """Indices of positive amounts and of inertia tensors."""
+        """Indices of positive amounts and of inertia tensors; a body declared without mass has none to check."""
         if self.system is None:
             return None
         names = amount_names(self.system)
         place = {name: k for k, name in enumerate(names)}
-        masses = [{"what": f"the mass of {b.name}", "at": place[f"mass of body {b.name!r}"]} for b in self.system.bodies]
+        heavy = [b.name for b in self.system.bodies if b.mass != Number(0.0)]
+        masses = [{"what": f"the mass of {name}", "at": place[f"mass of body {name!r}"]} for name in heavy]
         tensors = [
             {"body": b.name, "at": [place[f"inertia {k} of body {b.name!r}"] for k in ("xx", "yy", "zz", "xy", "yz", "zx")]}
             for b in self.system.bodies

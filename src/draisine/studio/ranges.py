@@ -101,15 +101,15 @@ def weight_and_length(equations: Equations, system: System | None) -> tuple[floa
     return 9.81 * sum(evaluate_number(body.mass, values) for body in system.bodies), length
 
 
-def start_quantities(equations: Equations, decided: Collection[str]) -> list[Quantity]:
-    """Quantities offered as start targets: outputs of the motion, coordinates, independent velocities; without those determined
-    by the constraints."""
+def start_quantities(equations: Equations, decided: Collection[str], given: Collection[str] = ()) -> list[Quantity]:
+    """Quantities offered as start targets: outputs of the motion, coordinates, independent velocities and those that the
+    default start gives; without those determined by the constraints."""
     outputs = set(equations.motion.output("outputs").labels)
     quaternions = {name for four in equations.quaternions for name in four}
     found = [q for q in equations.outputs if q.name in outputs and not _of_contact(q.name)]
     found += [q for q in equations.coordinates if q.name not in quaternions and not q.name.endswith(("_place_x", "_place_y"))]
     speeds = {v.name: v for v in equations.velocities}
-    found += [speeds[name] for name in equations.independent]
+    found += [speeds[name] for name in speeds if name in equations.independent or name in given]
     return [q for q in _once(found) if q.name not in decided]
 
 

@@ -40,6 +40,7 @@ from draisine.view.scene.solids import facing, joined, outline
 _TIRE, _SPOKE, _GROUND = "#3A3A3A", "#C4C4C4", "#9A9A9A"
 _PAPER, _LOW, _LINES, _JOINTS, _TOP = 0.5, 1.0, 3.0, 5.0, 7.0  # layers
 _SPOKES = 6
+_NEAR = 20.0  # points: usual distance of a label
 _AXIS_DASHES = (0, (7, 2, 1.5, 2))
 
 
@@ -350,19 +351,19 @@ class Pen:
         ink = np.concatenate(self.filled)
         (x0, x1), (y0, y1) = self.axes.get_xlim(), self.axes.get_ylim()
         y0 += self._size(36.0)  # space for the world axes and the scale bar
-        best: tuple[float, Array] | None = None
-        for rank, angle in enumerate(np.radians([30, -30, 150, -150, 90, -90, 0, 180, 60, 120])):
-            for far in (8.0, 13.0, 19.0):
+        best, middle = np.inf, at
+        for far in (8.0, 13.0, 19.0, 28.0, 38.0):
+            if far > _NEAR and not self._covered(middle, width, height):
+                break  # farther away only where labels would cover each other
+            for rank, angle in enumerate(np.radians([30, -30, 150, -150, 90, -90, 0, 180, 60, 120])):
                 way = np.array([np.cos(angle), np.sin(angle)])
-                middle = at + way * (self._size(far) + np.abs(way) * np.array([width, height]) / 2)
-                inside = np.abs(ink - middle) < np.array([width, height]) / 2 + self._size(1.5)
-                hidden = float(np.count_nonzero(inside.all(axis=1))) + 20 * self._covered(middle, width, height)
-                outside = max(x0 - middle[0] + width / 2, middle[0] + width / 2 - x1, y0 - middle[1], middle[1] - y1, 0.0)
+                place = at + way * (self._size(far) + np.abs(way) * np.array([width, height]) / 2)
+                inside = np.abs(ink - place) < np.array([width, height]) / 2 + self._size(1.5)
+                hidden = float(np.count_nonzero(inside.all(axis=1))) + 20 * self._covered(place, width, height)
+                outside = max(x0 - place[0] + width / 2, place[0] + width / 2 - x1, y0 - place[1], place[1] - y1, 0.0)
                 cost = 3 * hidden + 0.08 * far + 0.05 * rank + 40 * float(outside) / (x1 - x0)
-                if best is None or cost < best[0]:
-                    best = (cost, middle)
-        assert best is not None
-        middle = best[1]
+                if cost < best:
+                    best, middle = cost, place
         behind = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.4}
         self.axes.text(
             float(middle[0]),
