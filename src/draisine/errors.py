@@ -135,6 +135,18 @@ class SolverError(DraisineError, RuntimeError):
         self._cure = cure
         self._others = others
 
+    def reworded(self, change: Callable[[str], str], others: Callable[[str], str] = str) -> SolverError:
+        """The same error with its message changed, and the descriptions of other solutions."""
+        known = self._others
+        return SolverError(
+            change(str(self.args[0])),
+            nearest=self.nearest,
+            residual=self.residual,
+            mode=self.mode,
+            cure=self._cure,
+            others=lambda: [others(text) for text in known()],
+        )
+
     @cached_property
     def exists(self) -> tuple[str, ...]:
         """Descriptions of solutions that exist nearby."""

@@ -20,6 +20,7 @@ from draisine.codegen.jit import solvers
 from draisine.codegen.jit.engine import MATHEMATICS, MEMORY
 from draisine.optimal.adjoint.functional import SWEEP
 from draisine.simulation.ensemble.batch_stepper import batch_entry
+from draisine.simulation.ensemble.fixed_step_batch import fixed_step_entry
 from draisine.simulation.initial.solver import SOLVER
 from draisine.simulation.stepper.memory import stepping_entry
 
@@ -32,6 +33,7 @@ LOOPS: dict[str, Callable[[], str]] = {
     "starts": SOLVER.text,
     "ensemble_samples": batch_entry(None).text,
     **{f"ensemble_groups_of_{lanes}": batch_entry(lanes).text for lanes in (2, 4, 8)},
+    **{f"fixed_steps_of_{lanes}": fixed_step_entry(lanes).text for lanes in (2, 4, 8)},
     "adjoint": SWEEP.text,
     "linear_solvers": solvers.text,
 }
@@ -46,6 +48,7 @@ def test_every_entry_is_here() -> None:
         "codegen/jit/solvers.py",
         "optimal/adjoint/functional.py",
         "simulation/ensemble/batch_stepper.py",
+        "simulation/ensemble/fixed_step_batch.py",
         "simulation/initial/solver.py",
         "simulation/stepper/memory.py",
     }

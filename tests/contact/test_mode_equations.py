@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.model.contact import dry_friction
+from draisine.model.contact.dry_friction import dry_friction
 from draisine.program.equations import Equations
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.stepper.contact_field import contact_field, contact_margins

@@ -72,8 +72,8 @@ def state(equations, seed: int, spread: float = 0.6) -> tuple[list[np.ndarray], 
 @pytest.mark.parametrize("name", list(dr.gallery.models()))
 def test_printed_and_read_back_it_is_the_dynamics(name):
     model = dr.gallery.model(name)
-    equations = model if isinstance(model, dr.Equations) else dr.derive(model, work=False)
     doc = document(model)
+    equations = doc.equations
     iterates = isinstance(equations.dynamics, LinearSolveProgram) and equations.dynamics.iterates
     # where forces depend on reactions only states near the ground have a solution
     arguments, _ = state(equations, 7, spread=1e-4 if iterates else 0.05)

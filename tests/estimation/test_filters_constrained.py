@@ -220,7 +220,12 @@ def test_estimates_draw_themselves(rides):
     truth, _, found = rides[0]
     figure = found.plot("lean", "frame_wx", truth=truth)
     first, second = figure.axes
-    assert first.get_ylabel() == "lean [rad]" and second.get_ylabel() == "frame wx [rad/s]"
+    assert first.get_ylabel() == "lean [°]" and second.get_ylabel() == "frame wx [rad/s]"
+    drawn = {line.get_label(): line.get_ydata() for line in first.lines}
+    np.testing.assert_array_equal(drawn["truth"], truth["lean"])  # in radians, the numbers beside the axis in degrees
+    np.testing.assert_array_equal(drawn["filtered"], found.filtered["lean"])
+    ticks = dict(zip(first.get_yticks(), (tick.get_text() for tick in first.get_yticklabels()), strict=True))
+    assert len(ticks) > 2 and all(float(text.replace("−", "-")) == pytest.approx(np.degrees(at)) for at, text in ticks.items())
     assert [line.get_label() for line in second.lines] == ["measured", "filtered", "smoothed", "truth"]
     assert len(found.plot().axes) == len(GYROSCOPE)
 

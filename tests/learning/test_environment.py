@@ -188,6 +188,45 @@ def test_laws_of_time_begin_anew_with_every_episode():
     assert_allclose(seen, np.tile([run[name][-1] for name in SEEN], (5, 1)), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("functions", [False, True])
+@pytest.mark.parametrize("friction", ["0.0", "-0.3*sign(x_rate)"])
+@pytest.mark.parametrize("count", [None, 5])
+def test_inputs_with_a_law_have_its_value_at_the_time_of_the_observation(functions, friction, count):
+    """In texts and functions, alone and side by side, in compiled batches and, where the equations switch, by the driver."""
+    model = dr.Model("cart")
+    model.body("cart", 2.0, inertia=(1, 1, 1))
+    model.prismatic("x", "ground", "cart", axis="x")
+    for name in ("push", "wind", "drag"):
+        model.generalized_force("x", model.input(name, "N"))
+    model.generalized_force("x", friction)
+    task = dict(observe=["x", "x_rate", "wind", "2*drag", "t"], reward="wind - drag", terminate={"gale": "wind > 3.06"})
+    if functions:
+        task["observe"] = lambda x, x_rate, wind, drag, t: np.stack([x, x_rate, wind, 2 * drag, t], axis=1)
+        task["reward"], task["terminate"] = lambda wind, drag: wind - drag, lambda wind: wind > 3.06
+    laws = {"wind": "3 + 0.5*t", "drag": "-0.7*x_rate^3 + x"}
+    env = dr.environment(
+        model, **task, act={"push": 2.0}, inputs=laws, reset={"x": 1.0, "x_rate": -2.0}, step=0.05, num_envs=count
+    )
+    assert env.unwrapped.episodes.task.problem.in_batches == (friction == "0.0")
+    seen, _ = env.reset(seed=0)
+    assert_allclose(np.atleast_2d(seen), np.tile([1.0, -2.0, 3.0, 2 * (5.6 + 1.0), 0.0], (count or 1, 1)), rtol=1e-14)
+    for k in (1, 2, 3):
+        seen, reward, terminated, *_ = env.step(np.full((count, 1), 0.5) if count else [0.5])
+        for (x, v, wind, drag, t), r in zip(np.atleast_2d(seen), np.atleast_1d(reward), strict=True):
+            assert t == pytest.approx(0.05 * k) and v != -2.0
+            assert [wind, drag / 2] == pytest.approx([3 + 0.5 * t, -0.7 * v**3 + x], rel=1e-14)
+            assert r == pytest.approx(wind - drag / 2, rel=1e-14)
+        assert np.all(np.asarray(terminated) == (k == 3))  # 3.075
+
+
+def test_laws_that_derived_equations_contain_are_observed():
+    equations = dr.derive(dr.gallery.bicycle(), {"push": "20 + t"}, work=False)
+    env = riding(equations, observe=["push"], reward="2*push")
+    assert env.reset(seed=0)[0] == pytest.approx(20.0)
+    seen, reward, *_ = env.step([0.0])
+    assert [*seen, reward] == pytest.approx([20.01, 40.02])
+
+
 def test_forces_are_observed(bicycle):
     """Rolling straight ahead, the wheels carry the weight of 94 kg, in the ratio of the center of mass to the wheelbase."""
     names = ["rear_wheel_normal_force", "front_wheel_normal_force"]
@@ -296,6 +335,8 @@ def test_spaces_have_units_and_bounds(bicycle):
         (dict(step=0.0), "step is the time between two actions"),
         (dict(substeps=0), "substeps is the number"),
         (dict(until=0.001), "until is the duration of an episode"),
+        (dict(until=np.inf), "until is the duration of an episode"),
+        (dict(until=1.0, step=0.3), r"until=1.0 is no multiple of the step of 0.3 s; .* at 0.9 or 1.2 s"),
         (dict(num_envs=0), "num_envs is a whole number"),
         (dict(autoreset="never"), "autoreset is one of next_step"),
         (dict(inputs={"steer_torque": 1.0}), "'steer_torque' is an action and also among the inputs"),
@@ -324,6 +365,38 @@ def test_actions_of_the_wrong_shape_and_starts_that_do_not_exist(bicycle):
 def test_contacts_that_open_are_refused_with_the_cure():
     with pytest.raises(ValueError, match=r"environment: model .*model\.in_modes"):
         dr.environment(dr.gallery.bouncing_ball(), observe=["z"], act={}, reward="0")
+
+
+def test_forces_that_are_iterated_for_are_refused_with_the_cure():
+    """A bound of friction on a rigid tire; other quantities of such a model are observed, and so is the load of a soft tire."""
+
+    def sled(event=None, **tire):
+        model = dr.Model("sled")
+        frame = dr.parts.frame(model, "frame", mass=50.0, center_of_mass=(0.6, 0.3), inertia=(1, 2, 2), motion="in_plane",
+                               points={"rear": (0.0, 0.3), "front": (1.0, 0.3)})  # fmt: skip
+        for name in ("rear", "front"):
+            law = dr.contact.LinearTire(5e3, longitudinal=8e3, **tire)
+            dr.parts.wheel(model, name, frame[name], radius=0.3, mass=2.0, inertia=(0.1, 0.2), tire=law)
+        dr.parts.brake(model, "brake", "front")
+        if event:
+            model.event("lifted", event)
+        return dr.derive(model, work=False)
+
+    def seen(equations, *names):
+        task = dict(observe=names, act={"brake_torque": 5.0}, reward="speed", reset={"speed": 5.0}, step=0.001)
+        return dr.environment(equations, **task).reset()[0]
+
+    rigid = sled(friction=0.8)
+    with pytest.raises(ValueError, match=r"observe: 'front_normal_force' is found by iteration.*stiffness= of the tire"):
+        seen(rigid, "speed", "front_normal_force")
+    with pytest.raises(ValueError, match="unknown name 'front_normal_forc'; did you mean 'front_normal_force'"):
+        seen(rigid, "front_normal_forc")
+    with pytest.raises(ValueError, match=r"event 'lifted' is found by iteration.*stiffness= of the tire"):
+        seen(sled("front_normal_force", friction=0.8), "speed")
+    assert seen(rigid, "speed") == pytest.approx(5.0)
+    share = (50.0 * 0.6 + 2.0) * 9.81
+    assert seen(sled(), "front_normal_force") == pytest.approx(share)
+    assert np.isfinite(seen(sled(friction=0.8, stiffness=2e5), "front_normal_force")).all()
 
 
 def test_without_gymnasium_the_message_says_what_to_do(monkeypatch, bicycle):

@@ -11,6 +11,7 @@ import pytest
 from scipy.linalg import expm
 
 import draisine as dr
+from draisine.errors import ArgumentError
 from draisine.parts.riders.human import TO_YEADON, joint_angles, joint_rotation
 from draisine.parts.riders.measurements import ANGLES, NAMES, Measurements, parse_measurements, read_posture
 from draisine.parts.riders.solids import Semiellipsoid, Stadium, StadiumSolid, stacked
@@ -269,3 +270,20 @@ def test_wrong_arguments():
         dr.parts.Human.of(175, 75)
     with pytest.raises(dr.errors.ArgumentError, match=r"no angle 'somersalt'; did you mean"):
         dr.parts.Human.of(1.75, 75).placed({"somersalt": 0.1})
+
+
+def test_texts_with_units_are_taken_where_numbers_are():
+    usual = dr.parts.Human.of(1.75, 75)
+    assert dr.parts.Human.of(height="175 cm", mass="75 kg").segments["chest"].length == usual.segments["chest"].length
+    one, two = (usual.mass_properties({"somersault": angle}) for angle in ("30 deg", math.radians(30)))
+    assert np.array_equal(one.center_of_mass, two.center_of_mass) and np.array_equal(one.inertia, two.inertia)
+    for given, says in (
+        (("175 kg", 75), "height: got '175 kg'"),
+        (("tall", 75), "height = 'tall': give a number in m, or a text with a unit such as '175 cm'"),
+        (("175", "75 g"), "height = '175': a person's height in m is between"),
+        ((1.75, True), "mass = True: give a number in kg"),
+    ):
+        with pytest.raises(ArgumentError, match=says):
+            dr.parts.Human.of(*given)
+    with pytest.raises(ArgumentError, match="somersault = nan: give a number in rad"):
+        usual.mass_properties({"somersault": math.nan})

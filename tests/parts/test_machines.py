@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,3 +127,59 @@ def test_a_model_file_names_the_line_of_a_wrong_part():
     text = to_toml(bicycle()).replace('kind = "rigid_fork"', 'kind = "rigid_frok"')
     with pytest.raises(ModelError, match=r"line 1[0-9].*no kind of part 'rigid_frok'; did you mean 'rigid_fork'"):
         from_toml(text)
+
+
+def test_the_curvature_of_a_path_is_not_defined_at_rest_and_that_is_no_fault():
+    m = dr.Model("sled")
+    sled = dr.parts.frame(m, "sled", motion="planar")
+    m.wrench(sled["body"], force=(12.0, 0, 0), axes="body", name="pull")
+    run = dr.simulate(m, 1.0, samples=5)
+    assert np.isnan(run["curvature"][0]) and (run["curvature"][1:] == 0).all() and not run.warnings
+    m.output("faulty", "sqrt(-1 - speed)")
+    (warning,) = dr.simulate(m, 1.0, samples=5).warnings
+    assert warning.startswith("not finite: faulty (at 5 of 5 samples")
+
+
+def test_a_curvature_without_a_value_in_motion_is_a_fault():
+    m = dr.Model("slider")
+    m.body("b", 1.0, inertia=(1, 1, 1))
+    m.prismatic("x", "ground", "b", axis="x")
+    m.output("speed", "x_rate", "m/s")
+    m.output("curvature", "sqrt(0.6 - x)")
+    (warning,) = dr.simulate(m, 1.0, start={"x_rate": 1.0}, samples=5).warnings
+    assert warning.startswith("not finite: curvature (at 2 of 5 samples")
+
+
+def puck(**air):
+    m = dr.Model("puck")
+    body = dr.parts.frame(m, "puck", motion="planar", points={"top": (0, 0.5)})
+    dr.parts.aerodynamics(m, "air", body["top"], **air)
+    return m
+
+
+def test_a_parameter_that_is_left_out_because_it_is_zero_is_named_with_the_cure():
+    says = r"'air_side': in part 'air' it is zero and left out; give the part a value for it, or the text '0 m\^2', which keeps"
+    equations = pickle.loads(pickle.dumps(dr.derive(puck())))
+    for model in (puck(), equations):
+        with pytest.raises(UnknownNameError, match=says):
+            dr.simulate(model, 1.0, parameters={"air_side": 0.1})
+    with pytest.raises(UnknownNameError, match=says):
+        dr.ensemble(equations, 1.0, {"air_side": [0.1, 0.2]})
+    with pytest.raises(UnknownNameError, match="'air_sides'; did you mean"):
+        dr.simulate(equations, 1.0, parameters={"air_sides": 0.1})
+
+
+def test_a_zero_with_its_unit_is_kept_as_a_parameter():
+    start = {"drift": 5.0}
+    kept, given = puck(side="0 m^2"), puck(side=0.1)
+    one = dr.simulate(kept, 1.0, start=start, parameters={"air_side": 0.1}, samples=3)
+    two = dr.simulate(given, 1.0, start=start, samples=3)
+    assert one["drift"][-1] == pytest.approx(two["drift"][-1], rel=1e-12) and two["drift"][-1] < 4.99
+
+
+def test_the_catalog_prints_as_a_list_and_the_page_names_every_kind():
+    found = dr.parts.catalog()
+    lines = str(found).splitlines()
+    assert len(lines) == len(found) and all(line.startswith(f"{name} ") for line, name in zip(lines, found, strict=True))
+    table = (Path(__file__).parents[2] / "docs" / "parts.md").read_text()
+    assert not [name for name in found if f"`{name}`" not in table]

@@ -227,6 +227,30 @@ def test_model_files(tmp_path, rigid):
 
 
 @pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [
+        (
+            {"height": 1.8, "mass": 80, "posture": {"somersault": np.pi / 6}, "feet": (0.5, 0.1, 0.3), "swivel": np.pi / 9},
+            {
+                "height": "180 cm",
+                "mass": "80 kg",
+                "posture": {"somersault": "30 deg"},
+                "feet": ("50 cm", "100 mm", 0.3),
+                "swivel": "20 deg",
+            },
+        ),
+        (
+            {"legs": "pedal", "crank": (0.45, 0.32), "crank_length": 0.165},
+            {"legs": "pedal", "crank": ("45 cm", 0.32), "crank_length": "165 mm"},
+        ),
+    ],
+)
+def test_a_rider_by_texts_with_units_is_that_by_numbers(numbers, texts):
+    one, two = ridden_bicycle(**numbers).freeze(), ridden_bicycle(**texts).freeze()
+    assert one.joints == two.joints and one.bodies == two.bodies and one.constraints == two.constraints
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"arms": "loose"}, r"arms = 'loose' must be one of fixed, free, locked"),
@@ -234,7 +258,9 @@ def test_model_files(tmp_path, rigid):
         ({"trunk": ["twist", "lean"]}, r"give a list of lean, pitch, twist, in this order"),
         ({"stiffness": {"elbow": 3.0}}, r"'elbow' is no joint that moves; those are none"),
         ({"grips": (0.7, 1.0)}, r"give the position \(x, y, z\) of the left grip"),
-        ({"mass": "75 kg"}, r"mass = '75 kg' must be a number in kg"),
+        ({"mass": "heavy"}, r"mass = 'heavy': give a number in kg, or a text with a unit such as '75 kg'"),
+        ({"height": "75 kg"}, r"height: got '75 kg' .*, expected a length"),
+        ({"posture": {"somersault": "forward"}}, r"somersault = 'forward': give a number in rad"),
         ({"measurements": {"Ls1L": 0.1}}, r"measurements must have the 95 names of yeadon's files; check 'Ls2L'"),
         ({"grips": (1.9, 0.3, 1.0)}, r"left hand would be"),
         ({"hight": 1.8}, r"rider has no option 'hight'; did you mean 'height'"),

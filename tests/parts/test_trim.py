@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, SolverError
+from draisine.stability.continuation.branch import continuation
 from machines_of_parts import bicycle, motorcycle
 
 parts = dr.parts
@@ -166,3 +167,57 @@ def test_a_trim_says_that_it_is_none_of_the_steady_motions():
     assert dr.steady(e, {"speed": 8.0, "acceleration": 0.0}, free=("brake_torque",)).warnings == ()
     with pytest.raises(ArgumentError, match="target of `steady` alone"):
         dr.modes(e, speed=[5.0, 6.0], fixed={"acceleration": -1.0}, free=("brake_torque",))
+
+
+def braked_car(friction: float) -> dr.Model:
+    """A car in its plane whose mass is in its frame. One lever brakes both axles in proportion to their loads at μ g."""
+    m = dr.Model("braked_car")
+    points = {"rear_axle": (0.0, 0.3), "front_axle": (2.6, 0.3)}
+    frame = parts.frame(
+        m, "frame", mass=1200, center_of_mass=(1.3, 0.5), inertia=(400, 1500, 1600), points=points, motion="in_plane"
+    )
+    for name, share in (("rear", (1.3 - friction * 0.5) / 2.6), ("front", (1.3 + friction * 0.5) / 2.6)):
+        tire = dr.contact.LinearTire(50e3, longitudinal=80e3, friction=friction)
+        parts.wheel(m, name, frame[f"{name}_axle"], radius=0.3, mass=0.0, inertia=(0.5, 1.0), tire=tire)
+        parts.brake(m, f"{name}_brake", name, input="lever", gain=share)
+    return m
+
+
+def test_a_car_is_not_braked_beyond_friction():
+    """Both axles: μ g. The rear axle alone, from its load by moments about the front contact: a = μ g (l/2)/(l + μ h)."""
+    friction = 0.8
+    e = dr.derive(braked_car(friction), work=False)
+    for off, limit in ((None, friction * G), ("front", friction * G * 1.3 / (2.6 + friction * 0.5))):
+        options = {"free": ("lever",), "parameters": {f"{off}_brake_gain": 0.0} if off else None}
+        trim = dr.steady(e, {"speed": 20.0, "acceleration": -0.95 * limit}, **options)
+        assert -0.3 < trim["rear_slip_ratio"] < 0.0 and not any("slide" in text for text in trim.warnings)
+        with pytest.raises(SolverError) as refused:
+            dr.steady(e, {"speed": 20.0, "acceleration": -1.05 * limit}, **options)
+        followed = refused.value.args[0].partition("it was followed up to acceleration = -")[2]
+        assert 0.95 * limit < float(followed) < limit
+
+
+def test_a_tire_that_slides_is_reported():
+    """A burnout: the rear wheel spins with μ N against the front brake. It is found where near= asks for it, with a warning."""
+    m = braked_car(0.8)
+    m.generalized_force("rear_angle", m.input("rear_torque", "N*m"), name="engine")
+    e = dr.derive(m, work=False)
+    burnout, held = {"speed": 3.0, "rear_spin": 40.0}, ("rear_torque", "lever")
+    with pytest.raises(SolverError, match=r"rear slides with the slip ratio 3 .*near=… also finds"):
+        dr.steady(e, burnout, free=held)
+    found = dr.steady(e, burnout, free=held, near=burnout)
+    thrust = found["rear_longitudinal_force"]
+    assert thrust == pytest.approx(0.8 * found["rear_normal_force"], rel=1e-6)
+    assert -found["front_brake_applied"] == pytest.approx(0.3 * thrust, rel=1e-6)
+    assert any("rear slides with the slip ratio 3" in text for text in found.warnings)
+
+
+def test_a_torque_beyond_friction_is_refused():
+    e = dr.derive(braked_car(0.8), work=False)
+    with pytest.raises(SolverError, match="no steady motion with speed = 20, lever = 6000"):
+        dr.steady(e, {"speed": 20.0, "lever": 6000.0}, free=("acceleration",))
+    torque = 1000.0  # the wheels slow down with the car: their inertia takes a share
+    slowed = dr.steady(e, {"speed": 20.0, "lever": torque}, free=("acceleration",))
+    assert slowed["acceleration"] == pytest.approx(-torque / 0.3 / (1200 + 2 * 1.0 / 0.3**2), rel=3e-3)
+    with pytest.raises(ArgumentError, match="target of `steady` alone"):
+        continuation(e, "lever", start={"speed": 20.0}, free=("acceleration",))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -280,4 +282,5 @@ def test_a_fixed_step_that_is_too_long_says_so() -> None:
 def test_an_explicit_system_under_radau_names_the_derivative() -> None:
     edge = first_order("edge", {"a": 0.0, "b": 1.0}, lambda t, x, u, p: [1.0, ca.sqrt(1.5 - x[0])])
     run = integrate(edge, [0.0, 1.0], 5.0, method=Radau())
-    assert run.status.message.startswith("the derivative of b is not a finite number at t = 1.5 s")
+    named = re.match(r"the derivative of b is not a finite number at t = (\S+) s", run.status.message)
+    assert named is not None and 1.5 <= float(named[1]) < 1.5002  # the stage of the shortest step that leaves the domain

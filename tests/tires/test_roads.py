@@ -25,7 +25,8 @@ def test_shapes() -> None:
     assert at(roads.bank("10 deg", at=20.0), 10.0, 2.0) == 0.0
     assert at(roads.waves(2.0, 0.01), 0.5) == pytest.approx(0.01)
     patch = roads.patch(20.0, 5.0, 0.3, edge=0.1)
-    assert [at(patch, x) for x in (10.0, 20.0, 22.5, 30.0)] == pytest.approx([1, 0.65, 0.3, 1], abs=1e-12)
+    places = (10.0, 19.95, 20.0, 20.05, 22.5, 24.95, 25.05, 30.0)
+    assert [at(patch, x) for x in places] == pytest.approx([1, 1, 0.65, 0.3, 0.3, 0.3, 1, 1], abs=1e-12)
     split = roads.split(0.3, 1.0)
     assert (at(split, 0, 2.0), at(split, 0, -2.0)) == pytest.approx((0.3, 1.0))
     gust = roads.gust(8.0, 1.0, 2.0)
@@ -38,6 +39,10 @@ def test_coordinates_of_a_circle_and_a_line() -> None:
         for aside in (-3.0, 2.0):
             x, y = (50.0 - aside) * np.sin(angle), 50.0 - (50.0 - aside) * np.cos(angle)
             assert (at(s, x, y), at(d, x, y)) == pytest.approx((50.0 * angle, aside))
+    s, d = roads.circle(50.0, center=(3.0, 4.0), middle="150 m")  # from −7 m to 307 m
+    for angle in (-0.1, 0.7, 3.0, 3.3, 6.1):
+        x, y = 3.0 + 48.0 * np.sin(angle), 4.0 - 48.0 * np.cos(angle)
+        assert (at(s, x, y), at(d, x, y)) == pytest.approx((50.0 * angle, 2.0))
     s, d = roads.line("30 deg", (1.0, 2.0))
     x, y = 1 + 5 * np.cos(np.pi / 6) - 2 * np.sin(np.pi / 6), 2 + 5 * np.sin(np.pi / 6) + 2 * np.cos(np.pi / 6)
     assert (at(s, x, y), at(d, x, y)) == pytest.approx((5.0, 2.0))
@@ -114,14 +119,19 @@ def test_a_rough_road_shakes_a_car() -> None:
         roads.roughness("Z", 100.0, seed=1)
 
 
-def test_a_locked_wheel_slides_farther_on_a_wet_patch() -> None:
-    """With μ = 0.8, and half of it between 2 m and 5 m: v² = v₀² − 2 g ∫μ dx."""
+def slider() -> dr.Model:
     m = dr.Model("slider")
     m.body("block", 10.0, inertia=(1, 1, 1))
     m.body("carriage", 0)
     m.prismatic("way", "ground", "carriage", axis="x")
     m.prismatic("hop", "carriage", "block", axis="z", at=(0, 0, 0.3))
     m.wheel("tire", "block", 0.3, contact=dr.contact.Coulomb(0.8, speed=1e-4))
+    return m
+
+
+def test_a_locked_wheel_slides_farther_on_a_wet_patch() -> None:
+    """With μ = 0.8, and half of it between 2 m and 5 m: v² = v₀² − 2 g ∫μ dx."""
+    m = slider()
     m.ground(friction=roads.patch(2.0, 3.0, 0.5, edge=0.01))
     run = dr.simulate(m, 0.8, start={"way_rate": 12.0}, method=dr.methods.DOP853(rtol=1e-10, atol=1e-10))
     x = run["way"]
@@ -129,6 +139,57 @@ def test_a_locked_wheel_slides_farther_on_a_wet_patch() -> None:
     assert x.max() > 5.5
     far = (np.abs(x - 2.0) > 0.1) & (np.abs(x - 5.0) > 0.1)
     np.testing.assert_allclose(run["way_rate"][far] ** 2, 144.0 - 2 * work[far], atol=1e-4)
+
+
+def test_no_patch_is_passed_over() -> None:
+    """Stopping distances with patches that are short or have sharp edges: v₀²/(2 μ g), and 1 − λ of each patch's length more."""
+    m, rng = slider(), np.random.default_rng(3)
+    m.parameter("place", 3.0, "m")
+    m.parameter("stretch", 1.0, "m")
+    m.parameter("share", 0.5)
+    m.parameter("edge", 0.1, "m")
+    m.ground(friction=roads.patch("place", "stretch", "share", edge="edge"))
+    equations = dr.derive(m)
+    for method in (dr.methods.DOP853(), dr.methods.Radau(), dr.methods.ESDIRK23()):
+        for _ in range(3):
+            length, share, edge = 10 ** rng.uniform(-1.5, 0.5), rng.uniform(0.05, 1.5), 10 ** rng.uniform(-3.0, -1.5)
+            numbers = {"place": rng.uniform(1.0, 7.0), "stretch": length, "share": share, "edge": edge}
+            run = dr.simulate(equations, 6.0, start={"way_rate": 14.0}, parameters=numbers, method=method, samples=2)
+            distance = 14.0**2 / (2 * 0.8 * 9.81) + (1 - share) * length
+            assert run["way"][-1] == pytest.approx(distance, abs=2e-5), (method, numbers)
+
+
+@pytest.mark.parametrize("middle", [0.0, 150.0])
+def test_places_beyond_the_arc_length_of_a_circle_are_refused(middle: float) -> None:
+    s, d = roads.circle(50.0, middle=middle)
+    for make in (
+        lambda place: roads.bump(place, 2.0, 0.1, along=s),
+        lambda place: roads.ramp(place, 2.0, 0.1, along=s),
+        lambda place: roads.bank("5 deg", across=d, along=s, at=place),
+        lambda place: roads.patch(place, 2.0, 0.5, along=s),
+    ):
+        for place in (middle + 156.0, middle - 158.0, middle + 300.0):  # half a circle is 157.08 m
+            with pytest.raises(ArgumentError, match=f"the arc length of this circle goes from {middle - 157.08:.0f}"):
+                make(place)
+        assert make(middle + 100.0) is not None and make("place") is not None
+
+
+def test_lengths_and_durations_are_positive() -> None:
+    for make in (
+        lambda l: roads.bump(1.0, l, 0.1),
+        lambda l: roads.ramp(1.0, l, 0.1),
+        lambda l: roads.bank("5 deg", at=1.0, length=l),
+        lambda l: roads.waves(l, 0.1),
+        lambda l: roads.patch(1.0, l, 0.5),
+        lambda l: roads.patch(1.0, 1.0, 0.5, edge=l),
+        lambda l: roads.split(0.5, 1.0, edge=l),
+        lambda l: roads.gust(10.0, 1.0, l),
+        lambda l: roads.circle(l),
+    ):
+        for length in (0, -1.0):
+            with pytest.raises(ArgumentError, match="must be positive, got"):
+                make(length)
+        assert make("some_parameter") is not None
 
 
 def test_friction_that_varies_needs_a_law() -> None:

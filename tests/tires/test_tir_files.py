@@ -11,6 +11,8 @@ from tests.tires.test_magic_formula import drawn
 
 import draisine as dr
 from draisine.errors import ArgumentError, DataError
+from draisine.model.file_laws import law_of, law_table
+from draisine.model.quantities import Entry
 
 FILE = """$ a tire of our own making
 [MDI_HEADER]
@@ -84,6 +86,43 @@ def test_what_is_written_is_read_again(tmp_path: Path, version: str) -> None:
     assert (again.version, again.mirrored, again.relaxes) == (tire.version, True, tire.relaxes)
     with pytest.raises(ArgumentError, match="LMUX of the tire is grip"):
         dr.contact.write_tir(tire.replaced(LMUX="grip"), tmp_path / "no.tir")
+
+
+def test_a_side_without_a_side_of_measurement_is_warned_of(tmp_path: Path) -> None:
+    for new, says in (("", "TYRESIDE is missing"), ("TYRESIDE = 'BOTH'\n", "TYRESIDE is 'both'")):
+        path = written(tmp_path, FILE.replace("TYRESIDE = 'LEFT'\n", new))
+        with pytest.warns(UserWarning, match=f"own.tir: {says}, so that side='right' mirrors nothing"):
+            assert not dr.contact.read_tir(path, side="right").mirrored
+        assert dr.contact.read_tir(path).side is None
+
+
+@pytest.mark.parametrize("side", [None, "left", "right"])
+def test_the_side_is_written_and_read_again(tmp_path: Path, side: str | None) -> None:
+    """Whatever side a tire is read for, the file that is written of it gives the same forces for both sides."""
+    path, again = written(tmp_path), tmp_path / "again.tir"
+    tire = dr.contact.read_tir(path, side=side)
+    dr.contact.write_tir(tire, again)
+    assert dr.contact.read_tir(again) == tire and tire.side == (side or "left")
+    for wanted in ("left", "right"):
+        one, two = (float(dr.contact.read_tir(file, side=wanted).forces(4000.0).lateral) for file in (path, again))
+        assert one == two != 0.0
+    other = tire.on_other_side()
+    assert law_of(Entry("tire", law_table(other))) == other
+    assert other.side != tire.side and other.on_other_side() == tire
+    dr.contact.write_tir(other, again)
+    assert dr.contact.read_tir(again) == other == dr.contact.read_tir(path, side=other.side)
+
+
+def test_options_without_a_key_are_named(tmp_path: Path) -> None:
+    options = {"variant": "book", "rigid": True, "transient": False}
+    given = drawn("6.1", 1) | {"VERTICAL_STIFFNESS": 2e5, "LONGITUDINAL_STIFFNESS": 3e5, "LATERAL_STIFFNESS": 1e5}
+    path = tmp_path / "book.tir"
+    tire = dr.contact.MagicFormula("6.1", given, settling=0.1, **options)
+    with pytest.warns(UserWarning, match="no key for variant='book', transient=False, rigid=True, settling=0.1; set it again"):
+        dr.contact.write_tir(tire, path)
+    assert path.read_text().startswith("$ without a key: variant='book'")
+    again = dr.contact.read_tir(path, **options)
+    assert float(again.forces(4000.0, 0.02, 0.03).lateral) == float(tire.forces(4000.0, 0.02, 0.03).lateral)
 
 
 def test_keys_that_are_not_used_are_named(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
+import casadi as ca
 import numpy as np
 import pytest
 from tests.tires.test_magic_formula import CAR
 
 import draisine as dr
 from draisine.model.contact.magic_formula import MagicFormula
-from draisine.model.contact.tires import BrushTire, LinearTire, Tire
+from draisine.model.contact.tires import BrushTire, LinearTire, Tire, softplus
 from draisine.model.files import from_toml, to_toml
 from draisine.program.interpreter import complex_step
 
@@ -74,6 +77,37 @@ def test_a_wheel_leaves_the_ground_and_lands() -> None:
     in_air = run["hull_z"] > 0.313 + 0.01
     assert in_air.any() and run["tire_normal_force"][in_air].max() < 1e-15
     assert run["tire_normal_force"].min() >= 0.0
+
+
+@pytest.mark.parametrize("damping", [None, 100.0])
+def test_a_large_deflection_is_that_of_the_spring(damping: float | None) -> None:
+    """Stiffness × deflection up to the rim, and the deflection of a hard landing by energy; no exponential overflows."""
+    m = dr.Model("hop")
+    m.body("block", 10.0, inertia=(1, 1, 1))
+    m.prismatic("hop", "ground", "block", axis="z", at=(0, 0, 0.3))
+    m.wheel("tire", "block", 0.3, contact=LinearTire(0.0, None, 0.0, stiffness=2e4, damping=damping))
+    equations = dr.derive(m, work=False)
+    assert equations.dynamics.can_switch is False
+    for deflection in (0.01, 0.14, 0.15, 0.29):
+        held = dr.consistent_start(equations, {"hop": -deflection, "hop_rate": 0.0})
+        force = dr.simulate(equations, 1e-3, start=held, samples=2)["tire_normal_force"][0]
+        assert force == pytest.approx(2e4 * deflection, rel=1e-12)
+    run = dr.simulate(equations, 0.15, start={"hop": 0.5, "hop_rate": -7.0}, samples=301)
+    assert run.status.complete
+    if damping is None:  # k x²/2 = m (v²/2 + g (h + x))
+        deepest = np.roots([1e4, -10 * G, -10 * (49 / 2 + 0.5 * G)]).max()
+        assert run["tire_deflection"].max() == pytest.approx(deepest, rel=1e-3)
+
+
+def test_the_smooth_positive_part_and_its_derivatives() -> None:
+    """log(1 + eˣ) by another form, its slope σ and the second derivative σ (1 − σ) of the graph."""
+    x = ca.SX.sym("x")
+    value, slope = softplus(ca, x)
+    graph = ca.Function("f", [x], [value, slope, ca.jacobian(value, x), ca.jacobian(slope, x)])
+    for at in (-800.0, -37.0, -1e-3, 0.0, 2.0, 36.0, 150.0, 199.0, 201.0, 250.0, 720.0, 1e5):
+        found = [float(part) for part in graph(at)]
+        sigma = 0.5 * (1 + np.tanh(at / 2))
+        assert found == pytest.approx([np.logaddexp(0.0, at), sigma, sigma, sigma * (1 - sigma)], rel=1e-12, abs=2e-16)
 
 
 @pytest.mark.parametrize("tube", [0.0, 0.1])
@@ -215,6 +249,22 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     m.wheel("rim", "cart", 0.3, center=(0, 0, 0.3), contact=MagicFormula("6.1", CAR))
     with pytest.raises(dr.errors.ModelError, match="wheel 'rim': its joints fix its height"):
         dr.derive(m)
+
+
+@pytest.mark.parametrize(
+    "tire",
+    [LinearTire(3e4, friction=0.9), BrushTire(3e4, 0.9, 0.05, 3000.0), MagicFormula("6.1", CAR)],
+    ids=lambda t: type(t).__name__,
+)
+def test_slip_angles_beyond_a_right_angle_are_refused(tire: Tire) -> None:
+    """The slip is tan α, whose sign changes there; up to it, and backwards, the side force is against the motion aside."""
+    for angle in (1.6, -2.0, [0.1, 3.0]):
+        with pytest.raises(dr.errors.ArgumentError, match=f"{type(tire).__name__}: slip_angle .* is beyond ±90°"):
+            tire.forces(3000.0, slip_angle=angle)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # outside of the ranges of the tire file
+        found = [float(tire.forces(3000.0, slip_angle=1.57, speed=v).lateral) for v in (10.0, -10.0)]
+    assert all(-1.3 * 3000 < force < -0.5 * 3000 for force in found)
 
 
 def test_brush_forces_are_those_of_the_book() -> None:

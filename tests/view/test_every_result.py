@@ -20,6 +20,7 @@ from matplotlib.colors import to_hex, to_rgb
 import draisine as dr
 from draisine.estimation.coverage import Coverage
 from draisine.results.base import Result, html_table
+from draisine.results.contact_modes import ContactHistory
 from draisine.simulation.ensemble.result import Ensemble
 from draisine.view.plots.style import COLORS
 from draisine.view.plots.tracks import track_figure
@@ -93,10 +94,16 @@ def gridded() -> Ensemble:
     return dr.ensemble(dr.gallery.damped_pendulum(), 1.0, {"length": (0.8, 1.2, 9)}, outputs=["angle", "rate"])
 
 
+@cache
+def bounces() -> ContactHistory:
+    return dr.simulate(dr.gallery.model("bouncing_ball"), 1.0).modes
+
+
 # one of every kind that is drawn, and of those that are tables alone
 RESULTS: dict[str, Callable[[], Result]] = {
     "Trajectory": ride,
-    "ContactHistory": lambda: dr.simulate(dr.gallery.model("bouncing_ball"), 1.0).modes,
+    "ContactHistory": bounces,
+    "ContactNeeds": lambda: bounces().needs,
     "Modes": sweep,
     "StabilityMap": lambda: dr.stability.stability_map(
         bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}
@@ -224,7 +231,7 @@ def test_an_ensemble_knows_the_units_of_what_varies():
 # ---------------------------------------------------------------- tables, files, other processes
 
 TABLES_ALONE = {"SteadyMotion", "Optimality", "Identifiability", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
-TABLES_ALONE |= {"WhippleMatrices", "Transition", "OperationCounts", "Start"}
+TABLES_ALONE |= {"WhippleMatrices", "Transition", "OperationCounts", "Start", "ContactNeeds"}
 
 
 def test_every_class_of_results_is_here():

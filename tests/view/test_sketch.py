@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.expr.expression import evaluate_number
 from draisine.model.model import Model
 from draisine.view.drawing import pose
 from draisine.view.plots.figure_files import as_pdf, as_svg
@@ -110,10 +111,17 @@ def test_a_blob_has_the_moments_of_its_body():
 
 
 def test_a_blob_does_not_outgrow_the_rest():
-    posed = pose(dr.gallery.snakeboard(), None, None)
-    size = np.ptp(posed.scene.skeleton.points(posed.poses), axis=0).max()
-    blobs = [s for s in posed.scene.fitted(posed.poses).shapes if isinstance(s, InertiaEllipsoid)]
-    assert blobs and all(np.linalg.norm(b.axes, axis=0).max() <= 0.3 * size + 1e-12 for b in blobs)
+    """A rotor with moments that no body of this size has; its proportions are kept."""
+    m = Model("rotor_on_arm")
+    arm = m.body("arm", mass=1.0, center_of_mass=(0.25, 0.0, 0.0))
+    rotor = m.body("rotor", mass=2.0, inertia=(0.08, 0.08, 0.1))
+    m.revolute("turn", "ground", arm, axis="z")
+    m.revolute("rotor", arm, rotor, axis="z", at=(0.5, 0.0, 0.0))
+    posed = pose(m, {}, None)
+    free, fitted = (only(scene, InertiaEllipsoid).axes for scene in (posed.scene, posed.scene.fitted(posed.poses)))
+    assert np.linalg.norm(free, axis=0).max() == pytest.approx(np.sqrt(2.5 * 0.1 / 2.0))  # 0.35 m
+    assert np.linalg.norm(fitted, axis=0).max() == pytest.approx(0.3 * 0.5)
+    assert fitted * free.max() == pytest.approx(free * fitted.max())
 
 
 def test_a_closed_loop_is_closed():
@@ -201,8 +209,36 @@ def test_every_model_of_the_gallery_draws_itself(name):
         return
     svg = as_svg(dr.draw(model))
     assert svg.startswith("<svg") and svg.endswith("</svg>") and "nan" not in svg.lower().replace("nance", "")
-    for body in model.freeze().bodies:
-        assert f">{body.name.replace('_', ' ')}<" in svg, body.name
+    system = model.freeze()
+    rolls = {wheel.body for wheel in system.wheels} | {edge.body for edge in system.edges}
+    for body in system.bodies:  # those without mass and shape carry joints alone
+        if evaluate_number(body.mass, system.parameter_values({})) > 0 or body.shapes or body.name in rolls:
+            assert f">{body.name.replace('_', ' ')}<" in svg, body.name
+
+
+def test_what_is_seen_of_a_body_has_its_name():
+    """Without mass it is named beside its wheel, blade, solid or line; what carries joints alone has nothing to be named."""
+    m = Model("chain")
+    box = {"kind": "box", "size": (0.2, 0.4, 0.2), "at": (0.0, 0.1, 0.3)}
+    slide, turn, bar, wheel, skate = (m.body(name, mass=0) for name in ("slide", "turn", "bar", "wheel", "skate"))
+    skin, load = m.body("skin", mass=0, shapes=[box]), m.body("load", mass=1.0, center_of_mass=(0.0, 0.0, 0.1))
+    m.prismatic("along", "ground", slide, axis="x")
+    m.revolute("heading", slide, turn, axis="z")
+    m.revolute("lean", turn, bar, axis="x")
+    m.revolute("spin", bar, wheel, axis="y", at=(0.5, 0.0, 0.0))
+    m.revolute("steer", bar, skate, axis="z", at=(-0.5, 0.0, 0.0))
+    m.revolute("nod", bar, skin, axis="y")
+    m.revolute("swing", skin, load, axis="y")
+    m.wheel("wheel", wheel, radius=0.3, center=(0.0, 0.02, 0.0))
+    m.knife_edge(skate, along="x", at=(0.0, 0.0, -0.3))
+    scene = scene_of(m.freeze())
+    places = {body: scene.place_of_name(body) for body in scene.bodies}
+    assert places["slide"] is None and places["turn"] is None
+    seen = {"bar": (0, 0, 0), "wheel": (0, 0.02, 0), "skate": (0, 0, -0.3), "skin": (0, 0.1, 0.3), "load": (0, 0, 0.1)}
+    for body, place in seen.items():
+        assert places[body] == pytest.approx(np.array(place), abs=1e-12), body
+    figure = sketch(scene, dict.fromkeys(("ground", *scene.bodies), HERE), views=["side"])
+    assert set(seen) == {text.get_text() for text in figure.axes[0].texts} & set(scene.bodies)
 
 
 def test_svg_is_text_for_a_page_and_always_the_same(bicycle):

@@ -3,7 +3,8 @@
 A map has `value`, `forward` (the change of its result along changes of its arguments) and `reverse` (the gradient of a weighted
 sum of its results by its arguments), all on arrays with an axis of samples first. Derivatives of programs are compiled
 (`codegen`): a tangent program, and an adjoint program that costs a few evaluations for any number of arguments. Those of steps
-and runs are the exact derivatives of the discrete method, stage by stage, forward in time and back again.
+and runs are the exact derivatives of the discrete method, stage by stage, forward in time and back again. A step projects a
+state whose residual exceeds a limit; its derivative is always projected, because states beside it would be.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ class ProgramMap:
 
 @dataclass(eq=False)
 class _Trace:
-    """What the reverse sweep of a step needs: its stage points, and the states before each projection with those projected."""
+    """What the derivative of a step needs: its stage points, and the states before each projection with those whose change is
+    projected."""
 
     stages: list[Arguments] = field(default_factory=list)
     projections: list[tuple[Arguments, NDArray[np.bool_]]] = field(default_factory=list)
@@ -203,6 +205,9 @@ class StepMap:
         if moved.any():  # one Newton step more: derivatives converge one step later than values
             trace.projections.append(((t, x, u, p), moved))
             x = np.where(moved[:, None], self._project.value(t, x, u, p), x)
+        if np.isfinite(self._threshold) and not moved.all():
+            # A state on the constraints stays as it is, but one beside it would be projected: so is its change.
+            trace.projections.append(((t, x, u, p), ~moved))
         return x
 
     def forward(self, arguments: Sequence[Reals], changes: Sequence[Reals]) -> Reals:

@@ -25,7 +25,7 @@ from draisine.program.digest import digest_of
 from draisine.program.equations import Equations, Event, check_events
 from draisine.program.serialization import from_bytes, to_bytes
 
-_SOURCES = ("dynamics", "expr", "model", "numerics", "program")  # folders whose source files determine the equations
+_SOURCES = ("dynamics", "expr", "model", "numerics", "parts", "program")  # folders whose source files determine the equations
 _MOST = 200_000  # operations; longer equations take longer to serialize than to derive
 
 

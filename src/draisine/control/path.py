@@ -101,7 +101,7 @@ def on_path(
     equations = with_laws(model, laws) if isinstance(model, Equations) else derive(model, laws, (), True)
     plant = Plant(equations, controls)
     rows = paths_of(plant, path)
-    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters)
+    p = numbers("parameter", equations.parameters, parameters, equations.dependent_parameters, equations.left_out)
     targets = _targets(equations, start, controls)
     guesses = {name: _number(targets.pop(name)) for name in controls if name in targets}
     u = numbers("input", equations.inputs, constants | guesses)

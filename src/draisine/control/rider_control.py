@@ -84,12 +84,31 @@ class RiderControl:
             |HQM(iω)| = |(φ̇ + δ/k_φ̇)/(k_φ φ_c)| · |20²/(s + 20)²|,  s = iω
 
         with the loops of steer, roll rate and roll closed: how large the signals of the inner loops are for a roll command. Its
-        largest value is below 5 for machines that are easy to control (level 1), and above 8 for difficult ones (level 3).
+        largest value is below 5 for machines that are easy to control (level 1), and above 8 for difficult ones (level 3). A
+        rider who does not balance has no level.
         """
         w = np.linspace(0.05, 40.0, 800) if frequencies is None else np.atleast_1d(np.asarray(frequencies, dtype=float))
-        k = self.gains
-        inner = self.response("roll", "roll_rate", w) + self.response("roll", "steer", w) / k["roll_rate"]
-        return HandlingQuality(w, np.abs(inner / k["roll"] * 20.0**2 / (1j * w + 20.0) ** 2))
+        return HandlingQuality(w, self._metric(w), self._largest_metric(w), self.stable)
+
+    def _metric(self, w: Array) -> Array:
+        """|HQM(iω)|."""
+        inner = self.response("roll", "roll_rate", w) + self.response("roll", "steer", w) / self.gains["roll_rate"]
+        return np.abs(inner / self.gains["roll"] * 20.0**2 / (1j * w + 20.0) ** 2)
+
+    def _largest_metric(self, frequencies: Array) -> float:
+        """The largest |HQM| over the range of frequencies: that of the grid and of the resonances, refined between neighbors."""
+        from scipy.optimize import minimize_scalar
+
+        low, high = frequencies.min(), frequencies.max()
+        resonances = np.abs(self.eigenvalues.imag)  # of a peak that is narrower than the grid's steps
+        w = np.unique(np.concatenate([frequencies, resonances[(low < resonances) & (resonances < high)]]))
+        found = self._metric(w)
+        k = int(found.argmax())
+        bounds = (w[max(k - 1, 0)], w[min(k + 1, len(w) - 1)])
+        if not bounds[0] < bounds[1]:
+            return float(found[k])
+        refined = minimize_scalar(lambda x: -self._metric(np.array([x]))[0], bounds=bounds, method="bounded")
+        return max(float(found[k]), float(-refined.fun))
 
     def on(
         self,
@@ -152,28 +171,31 @@ class RiderControl:
 
     def __str__(self) -> str:
         found, (frequency, ratio) = self.handling(), self.neuromuscular
-        balances = "yes" if self.stable else "no"
         lines = [f"rider of {self.linear.model}: " + ", ".join(f"k_{loop} = {gain:.4g}" for loop, gain in self.gains.items())]
         lines.append(f"  neuromuscular system {frequency:g} rad/s, ζ = {ratio:g}; delay {self.delay:g} s")
-        lines.append(f"  balances: {balances}; handling quality metric {found.peak:.3g}, level {found.level}")
+        lines.append(f"  balances: {'yes' if found.balances else 'no'}; {found}")
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
 class HandlingQuality:
-    """The handling quality metric over frequencies in rad/s."""
+    """The handling quality metric over frequencies in rad/s, and its peak, which need not be at one of them."""
 
     frequencies: Array
     magnitudes: Array
+    peak: float
+    balances: bool = True
 
     @property
-    def peak(self) -> float:
-        return float(self.magnitudes.max())
+    def level(self) -> int | None:
+        """1 (easy) to 3 (difficult): the bounds are 5 and 8. None where the rider does not balance: the metric rates responses
+        that settle."""
+        return 1 + int(self.peak > 5.0) + int(self.peak > 8.0) if self.balances else None
 
-    @property
-    def level(self) -> int:
-        """1 (easy) to 3 (difficult): the bounds are 5 and 8."""
-        return 1 + int(self.peak > 5.0) + int(self.peak > 8.0)
+    def __str__(self) -> str:
+        if self.balances:
+            return f"handling quality metric {self.peak:.3g}, level {self.level}"
+        return "without balance there is no handling level; give other gains, or torques= of the opposite sign"
 
 
 def rider_control(

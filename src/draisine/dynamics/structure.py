@@ -42,7 +42,9 @@ def with_structure(equations: Equations, mechanism: Mechanism) -> Equations:
         ignorable=(*ignorable, *(c.rate for c in mechanism.system.massless)),
     )
     valid = _valid_ranges(mechanism)
-    return replace(equations, structure=structure, twists=_twists(mechanism, bodies), valid_ranges=valid)
+    parts = mechanism.system.parts
+    absent = tuple((name, unit, part.within or part.name) for part in parts for name, unit in part.left_out)
+    return replace(equations, structure=structure, twists=_twists(mechanism, bodies), valid_ranges=valid, left_out=absent)
 
 
 def _valid_ranges(mechanism: Mechanism) -> tuple[ValidRange, ...]:
@@ -122,6 +124,8 @@ def _slips(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
     for wheel in mechanism.system.wheels:
         if not isinstance(wheel.contact, Rolling):
             joint = by_name[wheel.body].joint
+            if not any(velocity.unit == "rad/s" for velocity in joint.velocities):
+                continue  # it cannot spin: its carrier would have to move
             hinge = joint.coordinates[-1].rate if joint.coordinates and isinstance(joint.chain[-1], Rotate) else ""
             yield f"{wheel.name}_slip_along", hinge
 

@@ -54,9 +54,10 @@ def environment(
       distribution, or distributions of `dr.distributions`; the rest of the state follows from the constraints. Or a function of
       a random generator and a number of starts that returns such a mapping.
     - `terminate`: a condition, `"abs(lean) > 0.8"`, or several by name. Stopping events of the model terminate too.
-    - `until`: seconds after which an episode is truncated; without it episodes end by termination alone.
+    - `until`: seconds after which an episode is truncated, a multiple of `step`; without it episodes end by termination alone.
     - `parameters`: as in `simulate`; (low, high) and distributions are drawn anew for every episode.
-    - `inputs`: constants and laws of the inputs that are not actions.
+    - `inputs`: constants and laws of the inputs that are not actions; where they are named in `observe`, `reward` and
+      `terminate`, they have the value of the law at that time.
     - `substeps`: integration steps (classical Runge–Kutta) per action.
     - `num_envs`, `threads`: number of environments side by side, and of cores that share them (all by default).
     - `autoreset`: what a vector environment does with episodes that ended: reset in the next step, in the same step, or not.

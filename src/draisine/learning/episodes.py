@@ -187,12 +187,20 @@ class Episodes:
 
 
 def checked_step(step: float, substeps: int, until: float | None) -> None:
-    """Refuse steps and durations that are not positive."""
+    """Refuse steps and durations that are not positive, and durations that no number of steps has."""
     if isinstance(step, bool) or not isinstance(step, int | float) or not (math.isfinite(step) and step > 0.0):
         raise ArgumentError(f"environment: step is the time between two actions in seconds, positive and finite, got {step!r}")
     if isinstance(substeps, bool) or not isinstance(substeps, int) or substeps < 1:
         raise ArgumentError(
             f"environment: substeps is the number of integration steps from one action to the next, got {substeps!r}"
         )
-    if until is not None and (isinstance(until, bool) or not isinstance(until, int | float) or not until >= step):
+    if until is None:
+        return
+    if isinstance(until, bool) or not isinstance(until, int | float) or not step <= until < math.inf:
         raise ArgumentError(f"environment: until is the duration of an episode in seconds, at least one step, got {until!r}")
+    if abs(until / step - round(until / step)) > 1e-6:
+        fewer, more = (f"{count * step:g}" for count in (math.floor(until / step), math.ceil(until / step)))
+        raise ArgumentError(
+            f"environment: until={until!r} is no multiple of the step of {step:g} s; an episode ends with a step, at {fewer} or "
+            f"{more} s"
+        )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, UnitError
 from draisine.expr.expression import Expr
 from draisine.expr.units import quantity_in
-from draisine.optimal.symbolic_model import SymbolicModel
+from draisine.optimal.symbolic_model import ITERATED, SymbolicModel
 from draisine.program.arguments import unknown_name
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
@@ -49,7 +49,7 @@ class Part:
 
 
 class Expressions:
-    """Collects expressions of named quantities; `Part`s are columns of their results."""
+    """Collects expressions of named quantities; `Part`s are columns of their results. Inputs with a law have its value."""
 
     def __init__(self, equations: Equations, actions: Sequence[str]) -> None:
         dynamics = equations.explicit
@@ -89,12 +89,21 @@ class Expressions:
         begin = len(self._columns)
         arguments = list(self.symbols)
         if isinstance(program, LinearSolveProgram):
+            if program.iterates:
+                raise ArgumentError(f"{self._model.equations.name}: {self._by_iteration(program)} {ITERATED}")
             matrix, side = program.linear(arguments)
             found = program.after.function.call([*arguments, ca.solve(matrix, side)])[0]
         else:
             found = program.function.call(arguments)[0]
         self._columns += ca.vertsplit(found)
         return Part(slice(begin, len(self._columns)), where="events")
+
+    def _by_iteration(self, program: LinearSolveProgram) -> str:
+        """The first of the events that depend on what a program iterates for."""
+        z = ca.SX.sym("z", program.size, program.sides)
+        found = ca.vertsplit(program.after.function.call([*self.symbols, z])[0])
+        names = (event.name for event in self._model.equations.event_list)
+        return next(f"event {name!r}" for name, value in zip(names, found, strict=True) if ca.depends_on(value, ca.vec(z)))
 
 
 def observed_texts(equations: Equations, observe: Observe) -> tuple[dict[str, Law], tuple[Quantity, ...]]:

@@ -61,7 +61,7 @@ class EpisodeStarts:
         for name in parameters:
             refuse_dependent(name, equations.dependent_parameters)
             if name not in known:
-                raise unknown_name(f"parameter of {equations.name}", name, known)
+                raise unknown_name(f"parameter of {equations.name}", name, known, equations.left_out)
         fixed = {name: value for name, value in parameters.items() if _is_fixed(value)}
         numbers_of = dict(zip(known, parameter_values(equations, fixed).tolist(), strict=True))
         drawn = {name: ("parameter", name) for name in parameters if name not in fixed}

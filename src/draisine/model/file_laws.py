@@ -45,7 +45,7 @@ def _option(entry: Entry, name: str) -> Any:
     if name == "coefficients":
         table = entry.entry(name)
         return {key: table.amount(key) for key in table.table}
-    return entry.text(name) if name in ("version", "variant") else entry.flag(name, False)
+    return entry.text(name) if name in ("version", "variant", "side") else entry.flag(name, False)
 
 
 def law_table(law: TangentialLaw) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class PhaseBuilder:
                 refuse_dependent(name, e.dependent_parameters)
                 raise ArgumentError(f"{e.name} has no parameter {name!r} to optimize{did_you_mean(name, known)}")
         try:
-            p = numbers("parameter", e.parameters, m.known_parameters, e.dependent_parameters)
+            p = numbers("parameter", e.parameters, m.known_parameters, e.dependent_parameters, e.left_out)
         except UnknownNameError as problem:
             raise ArgumentError(f"{e.name}: {problem}") from None
         ranges = dict(m.unknown_parameters)

@@ -30,6 +30,10 @@ from draisine.program.program import DaeResidual, Program
 from draisine.stability.deviations import attitude
 
 Reals = NDArray[np.float64]
+ITERATED = (
+    "is found by iteration, because a contact's force depends nonlinearly on its own load (a bound of friction on a rigid tire), "
+    "and no expression gives it; let the load follow from the state (stiffness= of the tire), or remove the bound (friction=None)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +98,13 @@ class SymbolicModel:
 
     @cached_property
     def _solution(self) -> ca.SX:
-        """z of `LinearSolveProgram` dynamics, as an unknown or as its symbolic solution."""
+        """z of `LinearSolveProgram` dynamics, as an unknown or as its symbolic solution, which an iteration does not have."""
         dynamics = self.equations.dynamics
         if not self.eliminated:
             return self._solved_for
         assert isinstance(dynamics, LinearSolveProgram)
+        if dynamics.iterates:
+            return self._solved_for
         matrix, side = dynamics.linear(self.plant.arguments)
         return ca.solve(matrix, side)
 
@@ -156,33 +162,67 @@ class SymbolicModel:
     # ---------------------------------------------------------------- names
 
     @cached_property
+    def _reported(self) -> dict[str, ca.SX]:
+        """The results of the report by slot; of a linear system that the dynamics do not solve, in terms of a further z."""
+        report, arguments = self.equations.report, self.plant.arguments
+        program = report.after if isinstance(report, LinearSolveProgram) else report
+        if isinstance(report, LinearSolveProgram):
+            arguments = [*arguments, self._solution if self._solved_alike else self._further]
+        return dict(zip((slot.name for slot in program.outputs), program.function.call(arguments), strict=True))
+
+    @cached_property
+    def _solved_alike(self) -> bool:
+        """Whether the report needs no other unknowns than those of the dynamics."""
+        report, dynamics = self.equations.report, self.equations.dynamics
+        if isinstance(report, Program):
+            return True
+        return isinstance(dynamics, LinearSolveProgram) and report.system.digest == dynamics.system.digest
+
+    @cached_property
+    def _further(self) -> ca.SX:
+        report = self.equations.report
+        return ca.SX.sym("further", report.size, report.sides) if isinstance(report, LinearSolveProgram) else ca.SX(0, 1)
+
+    @cached_property
+    def _given(self) -> dict[str, int]:
+        """The inputs that are not controls, with their places."""
+        return {q.name: i for i, q in enumerate(self.equations.inputs) if q.name not in self.controls}
+
+    def _law(self, name: str, where: str) -> ca.SX:
+        found = self._reported["inputs"][self._given[name]]
+        if not self._solved_alike and ca.depends_on(found, ca.vec(self._further)):
+            raise ArgumentError(
+                f"{self.equations.name}: {where}: the law of input {name!r} uses velocities that are solved for at run time; "
+                "name other quantities, or derive the model with formulation=Reduced()"
+            )
+        return found
+
+    @cached_property
     def _forces(self) -> dict[str, ca.SX]:
         """Outputs that depend on accelerations, multipliers and energies."""
-        report, arguments = self.equations.report, self.plant.arguments
-        program: Program
-        if isinstance(report, Program):
-            program = report
-        else:
-            dynamics = self.equations.dynamics
-            if not isinstance(dynamics, LinearSolveProgram) or report.system.digest != dynamics.system.digest:
-                return {}
-            program, arguments = report.after, [*arguments, self._solution]
-        reported = dict(zip((slot.name for slot in program.outputs), program.function.call(arguments), strict=True))
+        if not self._solved_alike:
+            return {}
+        report, reported = self.equations.report, self._reported
         found = {q.name: reported["multipliers"][i] for i, q in enumerate(self.equations.multipliers)}
-        labels = program.output("outputs").labels
+        labels = report.output("outputs").labels
         found |= {name: reported["outputs"][i] for i, name in enumerate(labels) if name in self.equations.force_outputs}
         if "energy" in reported:
             found |= {name: reported["energy"][i] for i, name in enumerate(("kinetic_energy", "potential_energy"))}
         return found
 
     def named(self, name: str, where: str) -> ca.SX:
-        """The expression of a name."""
+        """The expression of a name; of an input with a law, which the equations contain, that law."""
+        if name in self._given:
+            return self._law(name, where)
         if name in self.plant.values:
             return self.plant.values[name]
         if name not in self._forces:
             known = [*self.plant.values, *self._forces]
             raise ArgumentError(f"{self.equations.name}: {where}: unknown name {name!r}{did_you_mean(name, known)}")
-        return self._forces[name]
+        found = self._forces[name]
+        if self.eliminated and ca.depends_on(found, self._solved_for):
+            raise ArgumentError(f"{self.equations.name}: {where}: {name!r} {ITERATED}")
+        return found
 
     def value(self, text: Amount, where: str) -> ca.SX:
         """An expression of named quantities; text is parsed, not evaluated as Python."""

@@ -45,17 +45,20 @@ class Assembly:
     def __init__(self, model: Model, name: str) -> None:
         self.model, self.name = model, name
         self.roles: dict[str, str] = {}
+        self.left_out: dict[str, str] = {}  # units of parameters that are zero, by name
 
     def named(self, key: str) -> str:
         """The name of an item of the part."""
         return f"{self.name}_{key}"
 
     def parameter(self, key: str, value: Amount, unit: str = "", description: str = "", keep: bool = False) -> Expr:
-        """A parameter of the part; or the number 0 where it is 0, unless it is to be kept for adjustment."""
+        """A parameter of the part; or the number 0 where it is 0, unless it is to be kept for adjustment. A zero given as a
+        text, "0 m^2", is kept too."""
         if isinstance(value, Expr) and not isinstance(value, Number):
             value = str(value)
         number = value.value if isinstance(value, Number) else value
         if isinstance(number, int | float) and not isinstance(number, bool) and number == 0 and not keep:
+            self.left_out[self.named(key)] = unit
             return ZERO
         return self.model.parameter(self.named(key), number, unit, description)
 
@@ -159,7 +162,9 @@ def _recorded(
     inner = model._items["parts"]
     for name in [n for n in inner if n not in before["parts"] and not inner[n].within]:
         inner[name] = replace(inner[name], within=assembly.name)
-    record = Part(assembly.name, kind, tuple(given.items()), tuple(assembly.roles.items()), made)
+    record = Part(
+        assembly.name, kind, tuple(given.items()), tuple(assembly.roles.items()), made, left_out=tuple(assembly.left_out.items())
+    )
     return model._add("parts", record)
 
 

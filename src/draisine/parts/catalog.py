@@ -30,8 +30,20 @@ class Kind:
         return "\n".join([f"{self.name}: {self.description}", *listed])
 
 
-def catalog() -> dict[str, Kind]:
+class Catalog(dict[str, Kind]):
+    """Kinds of parts by name, which print as a list."""
+
+    def __repr__(self) -> str:
+        width = max(map(len, self), default=0)
+        return "\n".join(f"{name:<{width}}  {kind.description}" for name, kind in self.items())
+
+    __str__ = __repr__
+
+
+def catalog() -> Catalog:
     """All kinds of parts, by name, with their options and defaults; units and meanings are in `help(dr.parts.KIND)`.
+
+    It prints as a list of them, and each with its options.
 
     >>> import draisine as dr
     >>> print(dr.parts.catalog()["shaft"])
@@ -40,7 +52,7 @@ def catalog() -> dict[str, Kind]:
       ratio = 1.0
       torque = 'drive_torque'
     """
-    return {name: _kind(name) for name in dir(parts) if _makes_part(getattr(parts, name))}
+    return Catalog((name, _kind(name)) for name in dir(parts) if _makes_part(getattr(parts, name)))
 
 
 def _kind(name: str) -> Kind:

@@ -44,7 +44,8 @@ def frame(
     - `points`: further frames on which parts are mounted, {"axle": (0, 0.3), "pivot": (0.55, 0.4), "saddle": (0.4, 0.9)}.
     - `motion`: "free" in space, "planar" on the ground seen from above, "in_plane" (x, z and pitch), or "none": other joints
       carry it.
-    - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them.
+    - `outputs`: speed, lean, heading, pitch, yaw_rate, roll_rate and curvature of the path, as far as the motion has them;
+      at rest the curvature is not defined, NaN.
     - `shapes`: for drawings.
 
     Roles: body, head, and those of `points`.
@@ -105,7 +106,12 @@ def _outputs(own: Assembly, body: str, motion: str) -> None:
     if motion in ("free", "planar"):
         m.output("yaw_rate", f"rate(heading({body}))", "rad/s", "rate of the heading, positive to the left")
         m.output("heading", f"heading({body})", "rad", "positive to the left")
-        m.output("curvature", f"rate(heading({body}))/body_velocity_x({body})", "1/m", "of the path, positive to the left")
+        m.output(
+            "curvature",
+            f"rate(heading({body}))/body_velocity_x({body})",
+            "1/m",
+            "of the path, positive to the left; not defined at rest",
+        )
         m.output("drift", f"body_velocity_y({body})", "m/s", "velocity of the origin of the frame to the left")
     if motion == "free":
         m.output("lean", f"lean({body})", "rad", "positive to the right")

@@ -19,6 +19,7 @@ class Part:
     roles: tuple[tuple[str, str], ...]  # frames, bodies, coordinates, inputs and outputs that others use
     items: tuple[tuple[str, str], ...]  # what it added: kind of item and name
     within: str = ""  # the part that it belongs to
+    left_out: tuple[tuple[str, str], ...] = ()  # parameters that are zero and therefore none: name and unit
 
     def __getitem__(self, role: str) -> str:
         """The name of a frame, body, coordinate, input or output: `fork["axle"]`."""

@@ -193,8 +193,15 @@ _CHECKS: dict[str, Callable[[str, str, Any], Any]] = {
 }
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
-    """The error for an unknown name, with similar names."""
+def unknown_name(what: str, name: str, known: Iterable[str], left_out: Iterable[tuple[str, str, str]] = ()) -> UnknownNameError:
+    """The error for an unknown name, with similar names; `left_out` are parameters that are zero in a part: name, unit, part."""
+    for absent, unit, part in left_out:
+        if absent == name:
+            zero = f"0 {unit}".strip()
+            return UnknownNameError(
+                f"no {what} is called {name!r}: in part {part!r} it is zero and left out; give the part a value for it, or the "
+                f"text {zero!r}, which keeps it as a parameter"
+            )
     names = list(dict.fromkeys(known))
     import difflib  # only for the message
 
@@ -244,10 +251,11 @@ def numbers(
     quantities: Sequence[Quantity],
     given: Mapping[str, float | str] | ArrayLike | None,
     dependent: Sequence[DependentQuantity] = (),
+    left_out: Sequence[tuple[str, str, str]] = (),
 ) -> NDArray[np.float64]:
     """One number per quantity: from a mapping by name (others have their defaults), an array of all, or the defaults.
 
-    `dependent` are quantities that follow from these and cannot be given.
+    `dependent` are quantities that follow from these and cannot be given; `left_out` are those of `Equations`.
     """
     values = np.array([q.default for q in quantities], dtype=float)
     if given is None:
@@ -257,7 +265,7 @@ def numbers(
         for name, value in given.items():
             if name not in index:
                 refuse_dependent(name, dependent)
-                raise unknown_name(what, name, index)
+                raise unknown_name(what, name, index, left_out)
             number = number_in(value, quantities[index[name]].unit, f"{what} {name!r}")
             if number is None:
                 raise ArgumentError(f"{what} {name!r} must be {_expected(quantities[index[name]])}, got {value!r}")
@@ -282,7 +290,7 @@ def parameter_values(equations: Equations, given: Mapping[str, float | str] | Ar
     """All of p: the parameters, by name or as an array, then the modes of unilateral contacts, which names do not reach."""
     if equations.mode_parameters and not isinstance(given, Mapping) and np.size(given) == len(equations.arguments):  # type: ignore[arg-type]
         return numbers("parameter", equations.arguments, given)
-    values = numbers("parameter", equations.parameters, given, equations.dependent_parameters)
+    values = numbers("parameter", equations.parameters, given, equations.dependent_parameters, equations.left_out)
     return np.concatenate([values, [q.default for q in equations.mode_parameters]]) if equations.mode_parameters else values
 
 

@@ -54,7 +54,8 @@ class BranchGraph:
     """The nodes of a graph with fixed branches. `switches` are those on which the roots depend; their branches are entries of p
     from `parameters` on. `further` nodes are fixed too, but do not count. With `free_kinks`, switches of time alone at which
     nothing jumps are not fixed; `kinks` are their numbers in `every`. `knots` are those of tables of time alone that are curved,
-    such as splines: no switches, but they tell where the function can vary."""
+    such as splines: no switches, but they tell where the function can vary. `seams` are conditions of time alone on which the
+    roots depend without a jump of their value or slope, such as the ends of a smooth pulse: no switches either."""
 
     def __init__(
         self, graph: Graph, roots: Sequence[int], parameters: int, further: Sequence[int] = (), free_kinks: bool = False
@@ -75,6 +76,7 @@ class BranchGraph:
         self.parameters = parameters
         self._alone = alone
         self._find_timely()
+        self.seams = self._seams_of([self._new[node] for node in roots])
         free = [k for k in self.chosen if k not in inner and free_kinks]
         self.kinks = [k for k in free if self._timely[k] and not self.every[k].jump]
         self.chosen = [k for k in self.chosen if k not in self.kinks]
@@ -305,6 +307,19 @@ class BranchGraph:
             reached = self.graph.reached([found.argument])
             inner = [b for b in range(k) if self.every[b].branch in reached]
             self._timely[k] = not self._depends(found.argument) & _STATE and all(self._timely[b] for b in inner)
+
+    def _seams_of(self, roots: Sequence[int]) -> list[int]:
+        """Conditions of time alone on which the roots depend, and which are not among the switches that count."""
+        if len(self.chosen) == len(self.every):
+            return []
+        reached = self.graph.reached(roots, lambda node: node in self._guards)
+        return [k for k, one in enumerate(self.every) if one.branch in reached and self._timely[k] and k not in self.chosen]
+
+    @property
+    def stops(self) -> list[int]:
+        """The conditions of time alone that no step of a method crosses although nothing jumps there: what is written with them,
+        such as a pulse between two of them, may be nowhere else. Tables are none of them: they have many knots."""
+        return [*self.seams, *(k for k in self.kinks if self.every[k].kind == SwitchKind.SIDES)]
 
     @property
     def inner_alone(self) -> frozenset[int]:

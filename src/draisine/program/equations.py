@@ -266,6 +266,7 @@ class Equations:
     usual_margins: Program | None = None
     usual_project: Program | None = None
     valid_ranges: tuple[ValidRange, ...] = ()
+    left_out: tuple[tuple[str, str, str], ...] = ()  # parameters of parts that are zero and therefore none: name, unit, part
 
     def __post_init__(self) -> None:
         named = (
@@ -398,7 +399,7 @@ def _restored(header: Header, read: Callable[[Header | None], Any]) -> Equations
     values["structure"] = Structure.from_header(header["structure"])
     for name in ("independent", "rows", "notes", "warnings"):
         values[name] = tuple(header[name])
-    for name in ("quaternions", "alternates"):
+    for name in ("quaternions", "alternates", "left_out"):
         values[name] = tuple(tuple(names) for names in header[name])
     return Equations(**values)
 

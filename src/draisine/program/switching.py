@@ -169,7 +169,8 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
 
 
 def graph_of_time(equations: Equations) -> BranchGraph | None:
-    """The graph of equations without switching functions in which curved tables of time occur (`BranchGraph.knots`), else None.
+    """The graph of equations without switching functions in which curved tables of time (`BranchGraph.knots`) or conditions of
+    time at which nothing jumps (`seams`) occur, else None.
 
     Those of variational equations are in the original ones.
     """
@@ -177,7 +178,7 @@ def graph_of_time(equations: Equations) -> BranchGraph | None:
     if original is None or not original.dynamics.can_switch:
         return None
     fixed, _ = _analyzed(original.dynamics, True)
-    return fixed if fixed.knots and not fixed.chosen and not fixed.kinks else None
+    return fixed if (fixed.knots or fixed.seams) and not fixed.chosen and not fixed.kinks else None
 
 
 @lru_cache(maxsize=32)

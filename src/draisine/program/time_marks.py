@@ -1,5 +1,8 @@
 """Marks of functions of time: kinks, knots of tables and points between them, with the values of the functions there.
 
+No step crosses a stop, where a condition of time alone changes: a pulse that is written with conditions may be zero on both
+sides, with zero slope, so that nothing but its ends tells of it.
+
 Where the state derivative depends on tables of time, a step of an integration method may pass over what happens between the
 points at which it evaluates them. Marks tell the stepping loop (`simulation/stepper/time_limits.py`) what is there. A function
 with kinks, such as a linear table, is known from its values at the kinks and halfway between them; one that is curved, such as a
@@ -28,11 +31,13 @@ class Marks(NamedTuple):
     """Marks of functions of time in the order of the run: `times` (c), from one end of the interval to the other, with the
     `values` (c, functions) there.
 
-    `is_kink` tells the kinks (`find_switching` with `free_kinks`), `curved` the functions that are curved between them.
+    `is_kink` tells the kinks (`find_switching` with `free_kinks`) and stops, `is_stop` the latter (`BranchGraph.stops`), and
+    `curved` the functions that are curved between them.
     """
 
     times: Reals
     is_kink: NDArray[np.bool_]
+    is_stop: NDArray[np.bool_]
     values: Reals
     curved: NDArray[np.bool_]
 
@@ -42,7 +47,7 @@ class Marks(NamedTuple):
         return np.asarray(np.ptp(self.values, axis=0)) if self.times.size else np.zeros(0)
 
 
-NO_MARKS = Marks(np.zeros(0), np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros(0, dtype=bool))
+NO_MARKS = Marks(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros(0, dtype=bool))
 
 
 def marks_of_time(
@@ -55,9 +60,12 @@ def marks_of_time(
     """
     low, high = min(span), max(span)
     search = Search(fixed, low, high, np.asarray(u, dtype=float), np.asarray(p, dtype=float))
-    kinks = merged([search.changes(k)[0] for k in fixed.kinks], search.resolution)
+    stops = merged([search.changes(k)[0] for k in fixed.stops], search.resolution)
+    stops_and_kinks = [stops, *(search.changes(k)[0] for k in fixed.kinks)]
+    kinks = merged(stops_and_kinks, search.resolution)
+    stops = kinks[np.searchsorted(kinks, stops - search.resolution)]  # as merged with kinks
     knots = merged([search.changes(k)[0] for k in fixed.knots], search.resolution)
-    nodes = fixed.functions_of_time() if kinks.size or fixed.knots else {}
+    nodes = fixed.functions_of_time() if (fixed.kinks and kinks.size) or fixed.knots else {}
     functions = _Functions(fixed, list(nodes), u, p, timed, span)
     edges = np.concatenate([[low], kinks, [high]])
     times = np.unique(np.concatenate([edges, 0.5 * (edges[1:] + edges[:-1])]))
@@ -67,10 +75,11 @@ def marks_of_time(
         times = _refined(functions, times, curved, share, search.resolution)
     values = functions(times)
     usable = np.isfinite(values).all(axis=0) | ~curved
-    if not usable.any():
+    if not usable.any() and not stops.size:
         return NO_MARKS
     order = slice(None) if span[1] >= span[0] else slice(None, None, -1)
-    return Marks(times[order], np.isin(times, kinks)[order], values[order][:, usable], curved[usable])
+    is_kink, is_stop = (np.isin(times, some)[order] for some in (kinks, stops))
+    return Marks(times[order], is_kink, is_stop, values[order][:, usable], curved[usable])
 
 
 class _Functions:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from draisine.errors import DataError
+from draisine.errors import DataError, UnknownNameError
 from draisine.results.base import Result
 from draisine.results.metadata import shortened
 
@@ -62,7 +62,7 @@ class ContactNeeds(Result):
         for row in self.rows:
             if row.contact == contact:
                 return row
-        raise KeyError(f"no contact is called {contact!r}; contacts are {', '.join(row.contact for row in self.rows)}")
+        raise UnknownNameError(f"no contact is called {contact!r}; contacts are {', '.join(row.contact for row in self.rows)}")
 
     @property
     def _nearest(self) -> tuple[float, str, str]:

@@ -109,7 +109,7 @@ class CompiledEquations:
     events: Kernel | None
     switching: CompiledSwitching | None = None  # then the dynamics are those with fixed branches
     quick: bool = False  # compiled without optimization
-    time_marks: TimeMarks | None = None  # of tables of time
+    time_marks: TimeMarks | None = None  # of tables and conditions of time
     contact_margins: Kernel | None = None  # of unilateral contacts
     contact_terms: Kernel | None = None
     contact_system: Kernel | None = None
@@ -364,7 +364,7 @@ def _usual(e: Equations, quick: bool) -> UsualKernels | None:
 
 
 def _switching(e: Equations, quick: bool) -> tuple[CompiledSwitching | None, TimeMarks | None]:
-    """Their switching functions, compiled, and their tables of time; None if there are none."""
+    """Their switching functions, compiled, and their tables and conditions of time; None if there are none."""
     if not e.can_switch:
         return None, None
     from draisine.simulation.switches import compile_switching, find_time_marks  # a dozen modules others do not need

@@ -22,10 +22,11 @@ from draisine.program.program import Program
 from draisine.simulation.compiled_equations import MonitoredMargins
 from draisine.simulation.stepper.contact_monitor import NEVER
 
-NORMAL, FRICTION = "_normal_force", "_friction_needed"
+NORMAL, FRICTION, SLIP = "_normal_force", "_friction_needed", "_slip_ratio"
 LEAST_FORCE, MOST_FRICTION, LEAST_TENSION = "least_normal_force", "most_friction_needed", "least_tension"  # columns of ensembles
 SLACK = "a cable would be slack, and would have to push"
 LARGEST_FRICTION = 1.0  # coefficient that a dry road gives; a contact that needs more is reported
+LARGEST_SLIP = 1.0 + 1e-6  # slip ratio: -1 where a wheel that runs forward is locked; rounding apart
 
 Reals = NDArray[np.float64]
 
@@ -60,9 +61,16 @@ def _least(values: Reals) -> Reals:
     return np.where(found < NEVER, found, np.nan)
 
 
+def sliding_tires(values: Mapping[str, float]) -> tuple[str, ...]:
+    """Tires that slide with slip ratios beyond ±1, at given values of outputs by name: such a wheel turns backwards while it
+    moves on, or more than twice as fast as it would roll."""
+    slips = {name.removesuffix(SLIP): value for name, value in values.items() if name.endswith(SLIP)}
+    return tuple(f"{name} slides with the slip ratio {slip:.4g}" for name, slip in slips.items() if abs(slip) > LARGEST_SLIP)
+
+
 def contact_warnings(values: Mapping[str, float]) -> tuple[str, ...]:
-    """What ideal contacts would have to do at given values of outputs, by name."""
-    found = []
+    """What ideal contacts would have to do at given values of outputs, by name, and which tires slide."""
+    found = [f"{text}: beyond ±1 a wheel turns backwards, or faster than twice its rolling" for text in sliding_tires(values)]
     for name, value in values.items():
         if name.endswith(NORMAL) and value < 0.0:
             found.append(f"the ground would have to pull on {name.removesuffix(NORMAL)} ({value:.4g} N): it would lift off")

@@ -72,7 +72,7 @@ def directions_of(
         else:
             refuse_dependent(name, equations.dependent_parameters, "sensitivity: ")
             known = [*parameters, *inputs, *(f"{START}{w}" for w in targets or ())]
-            raise unknown_name(f"parameter, input or start target of {equations.name}", name, known)
+            raise unknown_name(f"parameter, input or start target of {equations.name}", name, known, equations.left_out)
     if len(set(found)) < len(found):
         raise ArgumentError(f"sensitivity: a name occurs twice among {', '.join(names)}")
     return tuple(found)

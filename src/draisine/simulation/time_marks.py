@@ -35,7 +35,7 @@ class TimeMarks:
     @cached_property
     def determining(self) -> tuple[list[int], list[int]]:
         """The inputs and parameters on which the functions depend."""
-        arguments = [self.graph.every[k].argument for k in (*self.graph.kinks, *self.graph.knots)]
+        arguments = [self.graph.every[k].argument for k in (*self.graph.kinks, *self.graph.knots, *self.graph.stops)]
         every = [self.graph.every[k].argument for k in self.graph.chosen] if self.switch_times is not None else []
         return inputs_of(self.graph, [*arguments, *self.graph.functions_of_time(), *every])
 
@@ -54,6 +54,7 @@ class TimeMarks:
             self._known[key] = MarkTables(
                 np.ascontiguousarray(marks.times),
                 _following(marks.is_kink),
+                _following(marks.is_stop),
                 np.ascontiguousarray(marks.values),
                 share * marks.ranges,
                 marks.curved.astype(np.int64),
@@ -76,10 +77,10 @@ def largest_gap(method: SteppingMethod) -> float:
     return float(np.diff(sorted({0.0, 1.0, *nodes})).max())
 
 
-def _following(is_kink: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For each mark the first kink from there on, −1 for none."""
-    kinks = np.flatnonzero(is_kink)
-    return np.append(kinks, -1)[np.searchsorted(kinks, np.arange(is_kink.size))].astype(np.int64)
+def _following(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each mark the first of some from there on, −1 for none."""
+    numbers = np.flatnonzero(chosen)
+    return np.append(numbers, -1)[np.searchsorted(numbers, np.arange(chosen.size))].astype(np.int64)
 
 
 def _crossing_share(method: SteppingMethod) -> float:

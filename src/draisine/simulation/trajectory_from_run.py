@@ -163,10 +163,16 @@ MOST_NAMED = 5  # channels that a warning names
 
 
 def _nonfinite_channels(pieces: Sequence[Piece]) -> list[str]:
-    """A warning that names the channels with values that are not finite."""
+    """A warning that names the channels with values that are not finite.
+
+    Curvature, a rate of turn by speed, is not defined where the speed is zero: there it has no value, which is no fault.
+    """
     found = []
+    at_rest = {name: values == 0.0 for name, _, values in _columns(pieces, (Group.OUTPUTS,)) if name == "speed"}
     for name, times, values in _columns(pieces, tuple(Group)):
         bad = ~np.isfinite(values)
+        if name == "curvature" and "speed" in at_rest and len(values) == len(at_rest["speed"]):
+            bad &= ~at_rest["speed"]
         if bad.any():
             found.append(f"{name} (at {bad.sum()} of {len(values)} samples, first at {time_text(float(times[np.argmax(bad)]))})")
     if not found:

@@ -2,13 +2,15 @@
 
 Newton's method from the fixed quantities finds motions near the defaults. Others are connected with straight running, or rest,
 by branches: hands-free turns of a bicycle leave straight running at its capsize speed. Where Newton's method fails, a turn or an
-acceleration at a given speed is increased in steps from straight running; then the family of straight motions is followed over
-its speed, and the branches that cross it up to the fixed value.
+acceleration at a given speed is increased in steps from straight running; where that ends before its target, at the limit of
+friction as a rule, so does the search. Otherwise the family of straight motions is followed over its speed, and the branches that
+cross it up to the fixed value.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -20,6 +22,7 @@ from draisine.model.model import Model
 from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState
+from draisine.simulation.contact_margins import sliding_tires
 from draisine.simulation.initial.scales import Scales
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.continuation.problem import Range
@@ -59,7 +62,8 @@ def steady(
       there, straight motions and the branches that cross them are followed, then more speeds are tried.
     - `parameters`, `inputs`: values by name; the others have their defaults.
 
-    A failed search (`draisine.errors.SolverError`) does not prove that there is no such motion: give `near`.
+    A failed search (`draisine.errors.SolverError`) does not prove that there is no such motion: give `near`. Motions in which a
+    tire slides with a slip ratio beyond ±1 are refused, unless `near` leads to them; then they have a warning.
 
     >>> import draisine as dr
     >>> turn = dr.steady(dr.gallery.bicycle(), {"speed": 5.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
@@ -69,19 +73,50 @@ def steady(
     5.9929
     """
     equations = explicit_equations_of(model)
-    fixed = _with_curvature(equations, real_values(equations, "fixed quantity", fixed))
+    given = real_values(equations, "fixed quantity", fixed)
+    targets = _with_curvature(equations, given)
     try:
-        return steady_near(equations, fixed, free=free, near=near, parameters=parameters, inputs=inputs)
-    except SolverError as failure:
-        if near is None and (reached := _Ramp(equations, free, parameters, inputs).found(fixed)) is not None:
+        found = steady_near(equations, targets, free=free, near=near, parameters=parameters, inputs=inputs)
+        return found if near is not None else _rolling(found)
+    except SolverError as missing:
+        failure = missing
+    if near is None:
+        ramp = _Ramp(equations, free, parameters, inputs)
+        if (reached := ramp.found(targets)) is not None:
             return reached
-        if accelerates(equations, fixed):
-            raise  # branches have none
-        search = _Search(equations, dict(fixed or {}), tuple(free), dict(parameters or {}), dict(inputs or {}))
-        found = None if near is not None else search.found()
-        if found is None:
-            raise failure
-        return found
+        if ramp.limit:
+            failure = failure.reworded(
+                lambda text: f"{text}; increased from straight running, it was followed up to {ramp.limit}"
+            )
+        elif not accelerates(equations, (*targets, *free)):  # branches have none
+            search = _Search(equations, targets, tuple(free), dict(parameters or {}), dict(inputs or {}))
+            if (other := search.found()) is not None:
+                return other
+    raise failure if given == targets else failure.reworded(_by_radius, _by_radius)
+
+
+def _rolling(motion: SteadyMotion) -> SteadyMotion:
+    """The motion, unless a tire slides: beyond the limit of friction, wheels that spin up or down by their inertia solve the
+    equations, at slips far from those of any machine."""
+    sliding = sliding_tires(motion.values)
+    if not sliding:
+        return motion
+    raise SolverError(
+        f"{motion.equations.name}: in the motion that was found {', '.join(sliding)} "
+        "(beyond ±1 a wheel turns backwards, or faster than twice its rolling)",
+        nearest=(motion.x, motion.u, motion.p),
+        cure="ask for less acceleration or a wider turn, or brake and drive more wheels; near=… also finds motions that slide",
+    )
+
+
+def _by_radius(text: str) -> str:
+    """A message that speaks of the radius, which was given, instead of the curvature."""
+
+    def inverse(match: re.Match[str]) -> str:
+        curvature = float(match[1])
+        return f"radius = {1.0 / curvature:.5g}" if curvature else "a straight path"
+
+    return re.sub(r"\bcurvature = ([-+\d.e]+)", inverse, text)
 
 
 class _Ramp:
@@ -96,6 +131,7 @@ class _Ramp:
     ) -> None:
         self.equations = equations
         self.given = {"free": free, "parameters": parameters, "inputs": inputs}
+        self.limit = ""  # how far a turn or an acceleration was increased that did not reach its target
 
     def found(self, fixed: Mapping[str, float]) -> SteadyMotion | None:
         """The motion with these targets, if they are reached."""
@@ -129,11 +165,12 @@ class _Ramp:
             except SolverError:
                 step /= 2
                 if step < LEAST_RAMP:
+                    self.limit = ", ".join(f"{n} = {done * v:.4g}" for n, v in ramped.items()) if done else self.limit
                     return None
         return motion
 
     def _near(self, fixed: Mapping[str, float], near: SteadyMotion | None) -> SteadyMotion:
-        return steady_near(self.equations, fixed, near=near, **self.given)  # type: ignore[arg-type]
+        return _rolling(steady_near(self.equations, fixed, near=near, **self.given))  # type: ignore[arg-type]
 
 
 def _with_curvature(equations: Equations, fixed: dict[str, float]) -> dict[str, float]:
@@ -173,7 +210,7 @@ class _Search:
 
     def _near(self, guess: SteadyMotion | Mapping[str, float]) -> SteadyMotion:
         given = {"parameters": self.parameters, "inputs": self.inputs}
-        return steady_near(self.equations, self.targets, free=self.free, near=guess, **given)
+        return _rolling(steady_near(self.equations, self.targets, free=self.free, near=guess, **given))
 
     def _guesses(self) -> Iterator[SteadyMotion | Mapping[str, float]]:
         """Motions on branches at which a target is reached, then states with other speeds."""

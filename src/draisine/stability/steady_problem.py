@@ -34,7 +34,7 @@ from draisine.program.program import Program
 from draisine.results.base import Result, Uncached
 from draisine.results.channel import HasState
 from draisine.results.linear import LinearModel
-from draisine.simulation.contact_margins import contact_warnings
+from draisine.simulation.contact_margins import contact_warnings, sliding_tires
 from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of, entry_rounding
 from draisine.stability.explicit_time import changing_rates, require_no_time
@@ -175,7 +175,7 @@ class SteadyProblem(Uncached):
 
     Constraints may be redundant (four wheels of a car on one plane). `rows` are independent ones at an admissible state: Newton's
     method solves these, and the others must vanish with them. Away from the constraint manifold all rows are independent with
-    tiny pivots, and least-norm steps on all of them diverge.
+    tiny pivots, and least-norm steps on all of them diverge. With `trim`, the acceleration may be one of the free quantities.
     """
 
     def __init__(
@@ -186,6 +186,7 @@ class SteadyProblem(Uncached):
         fixed: Mapping[str, float],
         rates: bool = True,
         rows: Sequence[int] | None = None,
+        trim: bool = False,
     ) -> None:
         self.equations = e = equations
         self.essential = tuple(essential)
@@ -199,7 +200,7 @@ class SteadyProblem(Uncached):
             if name not in known and not (self.accelerates and name == ACCELERATION):
                 raise ArgumentError(f"{e.name} has no input or parameter {name!r} to leave free{did_you_mean(name, known)}")
         self.free = tuple(free)
-        if self.accelerates and ACCELERATION not in self.free:
+        if self.accelerates and not trim:
             raise ArgumentError(
                 f"{e.name}: an acceleration is a target of `steady` alone; families of motions have constant speeds"
             )
@@ -354,7 +355,7 @@ def _steady_program(
     equations: Equations, essential: tuple[str, ...], free: tuple[str, ...], fixed: tuple[str, ...], rates: bool
 ) -> Program:
     """The fixed values are arguments, so that one program serves all of them."""
-    slots, residual, unknowns = SteadyProblem(equations, essential, free, dict.fromkeys(fixed, 0.0), rates)._parts
+    slots, residual, unknowns = SteadyProblem(equations, essential, free, dict.fromkeys(fixed, 0.0), rates, trim=True)._parts
     jacobian = ca.jacobian(residual, unknowns)
     return program_without_cse(f"{equations.name}_steady", slots, {"residual": residual, "jacobian": jacobian})
 
@@ -423,7 +424,7 @@ def steady_near(
 
     def solved(required: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
         left = [*freed, *(n for n in required if n in known | trimmed and n not in freed)]
-        problem = SteadyProblem(equations, names, left, required, rows=naming.rows)
+        problem = SteadyProblem(equations, names, left, required, rows=naming.rows, trim=True)
         found = Motion(equations, *problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p))
         # a lateral force makes the heading matter: drifting coordinates must have no effect at the solution either
         if left and not trimmed and (change := _change_by_drift(found, ignorable)) > STEADY:
@@ -488,7 +489,7 @@ def _alternatives(
             values = named_values(equations, *solved(required, freed))
         except (ValueError, SolverError, np.linalg.LinAlgError):
             continue  # does not exist either
-        if all(name in values for name in released):
+        if not sliding_tires(values) and all(name in values for name in released):
             dropped = [name for name in released if name in targets]
             kept = f" and {_listed(required)}" if dropped and required else ""
             found.append(f"with {_listed({name: values[name] for name in released})}{kept}")

@@ -257,6 +257,7 @@ class ProgressBar:
 
         dr.ensemble(model, 5.0, over={"trail": trails}, progress=dr.view.ProgressBar())
 
+    >>> import io
     >>> bar = ProgressBar(stream=io.StringIO())
     >>> bar(Progress("simulating", 0.25))
     >>> bar.stream.getvalue().strip()

@@ -11,7 +11,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import draisine as dr
-from draisine.codegen.derivative_maps import ProgramMap, RunMap, StepMap
+from draisine.codegen.derivative_maps import ProgramMap, RunMap, StepMap, as_maps
 from draisine.program.variational import Direction
 from draisine.simulation.run import integrate
 from draisine.simulation.sensitivity import integrate_varied
@@ -73,7 +73,8 @@ def test_derivatives_of_dynamics_and_steps(name):
 
 @pytest.mark.parametrize("projected", [False, True])
 def test_a_run_is_that_of_simulate_and_so_are_its_gradients(jax, bicycle, projected):
-    """Runs with sensitivities also project where the derivatives have drifted; where every step is projected they agree again."""
+    """Gradients are projected in every step, sensitivities of `simulate` where they have drifted by the limit of the residual,
+    1e-11; where this limit is zero both are the same."""
     if projected:
         bicycle = replace(bicycle, limits=replace(bicycle.limits, residual=1e-17))
     begin = {**START, "roll_rate": 0.4, "lean": 0.1} if projected else START
@@ -84,7 +85,7 @@ def test_a_run_is_that_of_simulate_and_so_are_its_gradients(jax, bicycle, projec
     assert_allclose(states[-1], single.final_state, rtol=0, atol=1e-14)
 
     names = [*f.p_names]
-    directions = [Direction(n, "p", names.index(n)) for n in ("trail", "m_frame", "steer_axis_tilt")] + [
+    directions = [Direction(n, "p", names.index(n)) for n in ("trail", "m_frame", "r_rear_wheel")] + [
         Direction("steer_torque", "u", 0)
     ]
     ours = integrate_varied(bicycle, x, np.zeros((13, 4)), steps * STEP, directions, inputs=u, method=dr.methods.RK4(STEP)).final[
@@ -97,10 +98,38 @@ def test_a_run_is_that_of_simulate_and_so_are_its_gradients(jax, bicycle, projec
 
     by_x, by_u, by_p = jax.jit(jax.grad(loss, argnums=(0, 1, 2)))(x, np.tile(u, (steps, 1)), p)
     found = [*(float(by_p[d.place]) for d in directions[:3]), float(by_u[:, 0].sum())]
-    assert_allclose(found, weights @ ours, rtol=1e-12, atol=1e-12)
+    apart = 1e-12 if projected else 5e-11
+    assert_allclose(found, weights @ ours, rtol=1e-12, atol=apart)
     change = np.random.default_rng(2).normal(size=13)
     _, along = jax.jvp(lambda x: loss(x, np.tile(u, (steps, 1)), p), (x,), (change,))
     assert_allclose(float(along), float(by_x @ change), rtol=1e-12)
+
+
+def test_gradients_by_all_parameters_and_the_whole_start_are_those_of_the_run_itself(jax, bicycle):
+    """Also by those that move the constraints, a radius or the height of the frame: the run projects its states onto them.
+
+    Differences of the fourth order with two spans; a projection that a residual below 1e-11 leaves out moves them by 1e-11 per
+    span.
+    """
+    f, x = dr.as_jax(bicycle, step=STEP), dr.consistent_start(bicycle, {**START, "roll_rate": 0.4, "lean": 0.1, "steer": 0.05}).x
+    u, n, run = np.tile([0.1, 0.0, 1.0], (50, 1)), len(x), as_maps(bicycle, STEP).run(50)
+    start, around = np.concatenate([x, f.p]), np.diag(np.maximum(np.abs(np.concatenate([x, f.p])), 0.1))
+
+    def difference(span):
+        rows = np.concatenate([start + span * around, start - span * around])
+        ends = run.value(rows[:, :n], np.tile(u, (len(rows), 1, 1)), rows[:, n:])[:, -1]
+        ahead, behind = np.split(ends, 2)
+        return (ahead - behind) / (2 * span * np.diag(around)[:, None])
+
+    expected = (4 * difference(1e-4) - difference(2e-4)) / 3
+    by_x, by_p = jax.jit(jax.jacrev(lambda x, p: f.run(x, u, p)[-1], argnums=(0, 1)))(x, f.p)
+    found = np.concatenate([by_x, by_p], axis=1).T
+    size = np.abs(expected).max(axis=1, keepdims=True)
+    assert_allclose(found / size, expected / size, rtol=0, atol=1e-6)
+    along = jax.jacfwd(lambda x, p: f.run(x, u, p)[-1], argnums=(0, 1))(x, f.p)
+    assert_allclose(np.concatenate(along, axis=1).T, found, rtol=0, atol=1e-11 * size.max())
+    height, radius = f.x_names.index("frame_z"), n + f.p_names.index("r_rear_wheel")
+    assert abs(found[height, height]) < 0.1 and 0.9 < found[radius, height] < 1.1
 
 
 def test_jacobians_forward_and_reverse_single_and_mapped(jax, bicycle, x):

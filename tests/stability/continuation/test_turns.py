@@ -132,7 +132,7 @@ def test_leaning_against_a_push(bike):
 
 def test_a_turn_that_lies_flat_is_singular(bike):
     with pytest.raises(
-        dr.errors.SolverError, match=r"no steady motion with .*singular configuration: wheel 'rear_wheel' lies flat"
+        dr.errors.SolverError, match=r"no steady motion with .*singular configuration: .*wheel 'rear_wheel' lies flat"
     ):
         dr.steady(bike, {"speed": 5.0, "lean": math.pi / 2}, free=("steer_torque", "pedal_torque"))
 

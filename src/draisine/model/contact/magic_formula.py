@@ -19,6 +19,7 @@ from draisine.model.quantities import Amount, amount_in
 
 VERSIONS = ("5.2", "6.1", "motorcycle")
 VARIANTS = ("program", "book")
+SIDES = ("left", "right")
 LEAST_LOAD = 0.1  # of the nominal one, at which relaxation lengths stop to shrink
 
 UNITS = {
@@ -92,7 +93,7 @@ class MagicFormula(Tire):
     the other side is `mirrored`. With relaxation lengths among the coefficients slips build up along the way, unless
     `transient=False`; without load as a state these lengths are those at the nominal load. With VERTICAL_STIFFNESS the tire
     carries the wheel as a spring, unless `rigid=True`. `speed` is that below which |V| is smooth, in m/s; `settling` is that of
-    `LinearTire`.
+    `LinearTire`. `side`, "left" or "right", is the side of the vehicle for which the tire is, where that is known.
     """
 
     version: str
@@ -103,14 +104,15 @@ class MagicFormula(Tire):
     rigid: bool = False
     speed: Amount = 0.01
     settling: Amount = 0.02
+    side: str | None = None
 
-    options: ClassVar[tuple[str, ...]] = ("version", "coefficients", "variant", "mirrored", "transient", "rigid")
+    options: ClassVar[tuple[str, ...]] = ("version", "coefficients", "variant", "mirrored", "transient", "rigid", "side")
     positive: ClassVar[frozenset[str]] = frozenset(
         {"speed", "FNOMIN", "UNLOADED_RADIUS", "LONGVL", "VERTICAL_STIFFNESS", "LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS"}
     )
 
     def __post_init__(self) -> None:
-        for name, known in (("version", VERSIONS), ("variant", VARIANTS)):
+        for name, known in (("version", VERSIONS), ("variant", VARIANTS), ("side", (None, *SIDES))):
             if getattr(self, name) not in known:
                 listed = ", ".join(map(repr, known))
                 raise ModelError(f"{name} of MagicFormula must be one of {listed}, got {getattr(self, name)!r}")
@@ -176,7 +178,8 @@ class MagicFormula(Tire):
 
     def on_other_side(self) -> MagicFormula:
         """The tire mounted on the other side of the vehicle: right turns as left turns before."""
-        return replace(self, mirrored=not self.mirrored)
+        other = {"left": "right", "right": "left"}.get(self.side or "")
+        return replace(self, mirrored=not self.mirrored, side=other)
 
     def replaced(self, **coefficients: Amount) -> MagicFormula:
         """The tire with some coefficients replaced, for example the scaling factor of friction: LMUY=0.5."""

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError
-from draisine.expr.expression import Expr
-from draisine.expr.tree import Call
+from draisine.errors import ArgumentError, ExpressionError
+from draisine.expr.expression import Expr, evaluate_number
+from draisine.expr.tree import Call, Number
 from draisine.model.quantities import Amount, amount_in
 
 if TYPE_CHECKING:
@@ -37,6 +37,15 @@ TAPER = 5.0  # m at both ends of a table, over which roughness sets in
 
 def _one(where: str, **amounts: tuple[Amount, str]) -> tuple[Expr, ...]:
     return tuple(amount_in(value, unit, f"{name} of {where}") for name, (value, unit) in amounts.items())
+
+
+def _positive(where: str, **amounts: tuple[Amount, str | None]) -> tuple[Expr, ...]:
+    """Lengths and durations: positive, if they are numbers."""
+    found = tuple(amount_in(value, unit, f"{name} of {where}") for name, (value, unit) in amounts.items())
+    for name, value in zip(amounts, found, strict=True):
+        if isinstance(value, Number) and not (math.isfinite(value.value) and value.value > 0):
+            raise ArgumentError(f"{name} of {where} must be positive, got {value.value:g}")
+    return found
 
 
 def _inside(along: Expr, at: Expr, length: Expr) -> Expr:
@@ -61,16 +70,45 @@ def line(heading: Amount = 0.0, start: tuple[Amount, Amount] = (0.0, 0.0)) -> tu
     return dx * cosine + dy * sine, dy * cosine - dx * sine
 
 
-def circle(radius: Amount, center: tuple[Amount, Amount] | None = None) -> tuple[Expr, Expr]:
+def circle(radius: Amount, center: tuple[Amount, Amount] | None = None, middle: Amount = 0.0) -> tuple[Expr, Expr]:
     """Arc length along a circular road to the left, and distance to the left of it, in m.
 
-    By default the road begins at the origin along x: the center is at (0, radius). The arc length jumps on the opposite side of
-    the center, half a circle away.
+    By default the road begins at the origin along x: the center is at (0, radius). The arc length goes from half a circle before
+    `middle` to half a circle behind it, and jumps there.
     """
-    (r,) = _one("circle", radius=(radius, "m"))
+    (r,) = _positive("circle", radius=(radius, "m"))
     x0, y0 = _one("circle", x=(center[0], "m"), y=(center[1], "m")) if center is not None else (amount_in(0, "m", ""), r)
     dx, dy = amount_in("x", None, "") - x0, amount_in("y", None, "") - y0
-    return r * Call("atan2", (dx, -dy)), r - Call("sqrt", (dx**2 + dy**2,))
+    (m,) = _one("circle", middle=(middle, "m"))
+    away = r - Call("sqrt", (dx**2 + dy**2,))
+    if m == Number(0):
+        return r * Call("atan2", (dx, -dy)), away
+    cosine, sine = Call("cos", (m / r,)), Call("sin", (m / r,))
+    return m + r * Call("atan2", (dx * cosine + dy * sine, dx * sine - dy * cosine)), away
+
+
+def _check_on_circle(where: str, along: Expr, *places: Expr) -> None:
+    """Refuse places that the arc length of `circle` does not reach, where all of it is numbers."""
+    middle = 0.0
+    match along:
+        case Call("add", (Number(middle), Call("mul", (Number(radius), Call("atan2"))))):
+            pass
+        case Call("mul", (Number(radius), Call("atan2"))):
+            pass
+        case _:
+            return
+    half = math.pi * radius
+    for place in places:
+        try:
+            reached = abs(evaluate_number(place, {}) - middle) <= half
+        except ExpressionError:  # of parameters
+            continue
+        if not reached:
+            low, high = middle - half, middle + half
+            raise ArgumentError(
+                f"{where} at {evaluate_number(place, {}):g} m: the arc length of this circle goes from {low:g} m to {high:g} m; "
+                "give circle(…, middle=…) another middle, or another place"
+            )
 
 
 # -------------------------------------------------------------------------------------------------- heights
@@ -78,30 +116,37 @@ def circle(radius: Amount, center: tuple[Amount, Amount] | None = None) -> tuple
 
 def bump(at: Amount, length: Amount, height: Amount, along: Amount = "x") -> Expr:
     """A bump of the shape of sin², between `at` and `at + length`; negative heights are holes."""
-    a, l, h = _one("bump", at=(at, "m"), length=(length, "m"), height=(height, "m"))
-    pi = amount_in("pi", None, "")
-    return h * Call("sin", (pi * _inside(amount_in(along, None, "along of bump"), a, l),)) ** 2
+    a, h = _one("bump", at=(at, "m"), height=(height, "m"))
+    (l,) = _positive("bump", length=(length, "m"))
+    pi, where = amount_in("pi", None, ""), amount_in(along, None, "along of bump")
+    _check_on_circle("bump", where, a, a + l)
+    return h * Call("sin", (pi * _inside(where, a, l),)) ** 2
 
 
 def ramp(at: Amount, length: Amount, height: Amount, along: Amount = "x") -> Expr:
     """A rise to `height` between `at` and `at + length`, with continuous curvature, and level from there on."""
-    a, l, h = _one("ramp", at=(at, "m"), length=(length, "m"), height=(height, "m"))
-    return h * _step(_inside(amount_in(along, None, "along of ramp"), a, l))
+    a, h = _one("ramp", at=(at, "m"), height=(height, "m"))
+    (l,) = _positive("ramp", length=(length, "m"))
+    where = amount_in(along, None, "along of ramp")
+    _check_on_circle("ramp", where, a, a + l)
+    return h * _step(_inside(where, a, l))
 
 
 def bank(angle: Amount, across: Amount = "y", along: Amount = "x", at: Amount | None = None, length: Amount = 10.0) -> Expr:
     """A road that rises to the left by an angle; with `at` it is level before, and tilts over a length from there on."""
-    tilt, l = _one("bank", angle=(angle, "rad"), length=(length, "m"))
+    (tilt,), (l,) = _one("bank", angle=(angle, "rad")), _positive("bank", length=(length, "m"))
     height = amount_in(across, None, "across of bank") * Call("tan", (tilt,))
     if at is None:
         return height
     (a,) = _one("bank", at=(at, "m"))
-    return height * _step(_inside(amount_in(along, None, "along of bank"), a, l))
+    where = amount_in(along, None, "along of bank")
+    _check_on_circle("bank", where, a, a + l)
+    return height * _step(_inside(where, a, l))
 
 
 def waves(wavelength: Amount, amplitude: Amount, along: Amount = "x") -> Expr:
     """Sinusoidal waves (washboard) of the given amplitude, half of their height."""
-    l, a = _one("waves", wavelength=(wavelength, "m"), amplitude=(amplitude, "m"))
+    (l,), (a,) = _positive("waves", wavelength=(wavelength, "m")), _one("waves", amplitude=(amplitude, "m"))
     return a * Call("sin", (2 * amount_in("pi", None, "") * amount_in(along, None, "along of waves") / l,))
 
 
@@ -186,15 +231,19 @@ def rough(
 
 
 def patch(at: Amount, length: Amount, friction: Amount, edge: Amount = 0.2, along: Amount = "x") -> Expr:
-    """Relative friction: 1, and `friction` between `at` and `at + length`; it changes over some `edge`, as tanh."""
-    a, l, mu, e = _one("patch", at=(at, "m"), length=(length, "m"), friction=(friction, ""), edge=(edge, "m"))
+    """Relative friction: 1, and `friction` between `at` and `at + length`. At both places it changes linearly, from half an
+    `edge` before to half an edge behind. The ends of the edges are switching functions: no step passes over a patch."""
+    a, mu = _one("patch", at=(at, "m"), friction=(friction, ""))
+    l, e = _positive("patch", length=(length, "m"), edge=(edge, "m"))
     where = amount_in(along, None, "along of patch")
-    return 1 - (1 - mu) * (Call("tanh", ((where - a) / e,)) - Call("tanh", ((where - a - l) / e,))) / 2
+    _check_on_circle("patch", where, a, a + l)
+    begin, end = (Call("clip", (place / e + 0.5, Number(0), Number(1))) for place in (where - a, where - a - l))
+    return 1 - (1 - mu) * (begin - end)
 
 
 def split(left: Amount, right: Amount, edge: Amount = 0.1, across: Amount = "y") -> Expr:
     """Relative friction that differs between the left side, across > 0, and the right one."""
-    one, other, e = _one("split", left=(left, ""), right=(right, ""), edge=(edge, "m"))
+    (one, other), (e,) = _one("split", left=(left, ""), right=(right, "")), _positive("split", edge=(edge, "m"))
     return (one + other) / 2 + (one - other) / 2 * Call("tanh", (amount_in(across, None, "across of split") / e,))
 
 
@@ -204,7 +253,8 @@ def split(left: Amount, right: Amount, edge: Amount = 0.1, across: Amount = "y")
 def gust(speed: Amount, start: Amount, duration: Amount, along: Amount = "t") -> Expr:
     """The speed of a gust of the shape (1 − cos)/2, in m/s: of time, or of the position if `along` is one (start and duration are
     lengths then)."""
-    v, a, l = _one("gust", speed=(speed, "m/s"), start=(start, None), duration=(duration, None))  # type: ignore[arg-type]
+    (v,), (l,) = _one("gust", speed=(speed, "m/s")), _positive("gust", duration=(duration, None))
+    a = amount_in(start, None, "start of gust")
     pi = amount_in("pi", None, "")
     return v * Call("sin", (pi * _inside(amount_in(along, None, "along of gust"), a, l),)) ** 2
 

@@ -24,11 +24,10 @@ from pathlib import Path
 
 from draisine.errors import ArgumentError, DataError
 from draisine.expr.expression import Number
-from draisine.model.contact.magic_formula import COEFFICIENTS, RANGES, UNITS, MagicFormula
+from draisine.model.contact.magic_formula import COEFFICIENTS, RANGES, SIDES, UNITS, MagicFormula
 
 MOST_BYTES = 1_000_000
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
-_SIDES = ("left", "right")
 
 _VERSIONS = {"5": "5.2", "52": "5.2", "21": "5.2", "51": "motorcycle", "6": "6.1", "61": "6.1"}  # by FITTYP
 _FORMATS = {"PAC2002": "5.2", "MF_05": "5.2", "PAC_MC": "motorcycle", "MF_MCTYRE": "motorcycle"}  # by PROPERTY_FILE_FORMAT
@@ -98,11 +97,11 @@ def read_tir(
     """The tire of the `.tir` file `path`.
 
     The version follows from FITTYP or PROPERTY_FILE_FORMAT, unless `version` is given ("5.2", "6.1" or "motorcycle"). With
-    `side`, "left" or "right", the tire is mirrored if it was measured on the other side (TYRESIDE); a negative USE_MODE mirrors
-    it too. `variant`, `transient` and `rigid` are those of `MagicFormula`.
+    `side`, "left" or "right", the tire is mirrored if it was measured on the other side (TYRESIDE); where the file does not say
+    on which, a warning does. A negative USE_MODE mirrors it too. `variant`, `transient` and `rigid` are those of `MagicFormula`.
     """
     file = Path(path)
-    if side is not None and side not in _SIDES:
+    if side is not None and side not in SIDES:
         raise ArgumentError(f"side must be 'left' or 'right', got {side!r}")
     lines = _parsed(file, _text(file))
     chosen = version or _version(file, lines)
@@ -121,25 +120,46 @@ def read_tir(
     for low, high in RANGES.values():
         if low in coefficients and high in coefficients and coefficients[low] > coefficients[high]:
             raise DataError(f"{file}, line {lines[low].number}: {low} exceeds {high}")
-    measured = _plain(lines["TYRESIDE"].value).lower() if "TYRESIDE" in lines else ""
-    mirrored = side is not None and measured in _SIDES and measured != side
+    given = _plain(lines["TYRESIDE"].value).lower() if "TYRESIDE" in lines else ""
+    measured = given if given in SIDES else None
+    if side is not None and measured is None:
+        says = f"TYRESIDE is {given!r}" if given else "TYRESIDE is missing"
+        cure = "leave out side=, and take tire.on_other_side() where the tire is for the other side"
+        warnings.warn(f"{file}: {says}, so that side={side!r} mirrors nothing; {cure}", stacklevel=2)
+    mirrored = side is not None and measured is not None and measured != side
     if "USE_MODE" in lines and _number(file, "USE_MODE", lines["USE_MODE"]) < 0:
         mirrored = not mirrored
-    return MagicFormula(chosen, coefficients, variant, mirrored, transient, rigid)
+    known_side = measured if side is None or measured is None else side
+    return MagicFormula(chosen, coefficients, variant, mirrored, transient, rigid, side=known_side)
 
 
 def write_tir(tire: MagicFormula, path: str | os.PathLike[str]) -> None:
-    """Write a `tire` as the `.tir` file `path`, in SI units; coefficients must be numbers."""
+    """Write a `tire` as the `.tir` file `path`, in SI units; coefficients must be numbers.
+
+    TYRESIDE is the `side` of the tire; a mirrored tire has a negative USE_MODE. Options for which tire files have no key are
+    named in a warning, and in a comment of the file.
+    """
     fit = {"5.2": 52, "6.1": 61, "motorcycle": 51}[tire.version]
     left = dict[str, float]()
     for name, amount in tire.coefficients:
         if not isinstance(amount, Number):
             raise ArgumentError(f"{name} of the tire is {amount}; a tire file has numbers only")
         left[name] = float(amount.value)
-    rows = ["[MDI_HEADER]", "FILE_TYPE = 'tir'", "FILE_FORMAT = 'ASCII'", "[UNITS]"]
+    dropped = _without_key(tire)
+    if dropped:
+        warnings.warn(
+            f"{Path(path)}: tire files have no key for {dropped}; set it again when the file has been read", stacklevel=2
+        )
+    rows = [
+        *([f"$ without a key: {dropped}"] if dropped else []),
+        "[MDI_HEADER]",
+        "FILE_TYPE = 'tir'",
+        "FILE_FORMAT = 'ASCII'",
+        "[UNITS]",
+    ]
     rows += [f"{kind} = '{next(iter(sizes))}'" for kind, sizes in _SIZES.items()]
     mode = (-1 if tire.mirrored else 1) * (14 if tire.relaxes else 4)
-    model = [f"FITTYP = {fit}", f"USE_MODE = {mode}"]
+    model = [f"FITTYP = {fit}", f"USE_MODE = {mode}", *([f"TYRESIDE = '{tire.side.upper()}'"] if tire.side else [])]
     for section, beginnings in _SECTIONS:
         own = [
             n for n in left if any(n == b or (n.startswith(b) and n[len(b) :].isalnum() and b not in UNITS) for b in beginnings)
@@ -152,6 +172,16 @@ def write_tir(tire: MagicFormula, path: str | os.PathLike[str]) -> None:
         rows += [f"[{section}]", *found] if found else []
     rows += ["[OTHER]", *(f"{name} = {value!r}" for name, value in left.items())] if left else []
     Path(path).write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def _without_key(tire: MagicFormula) -> str:
+    """Options of a tire that its file cannot contain and that are not those by default."""
+    usual = MagicFormula(tire.version, dict(tire.coefficients))
+    same = {"transient": tire.relaxes == usual.relaxes, "rigid": tire.compliant == usual.compliant}
+    names = ("variant", "transient", "rigid", "speed", "settling")
+    changed = [n for n in names if not same.get(n, getattr(tire, n) == getattr(usual, n))]
+    shown = {n: getattr(tire, n) for n in changed}
+    return ", ".join(f"{n}={value if isinstance(value, Number) else repr(value)}" for n, value in shown.items())
 
 
 # -------------------------------------------------------------------------------------------------- reading

@@ -142,14 +142,13 @@ class Tire(TangentialLaw):
         rolling radius divided by 1500, and that multiplied by the stiffness for the force with damping.
         """
         width = radius / LIFT
-        grown = m.exp(deflection / width)
-        spring = self.spring_force(m, c, width * m.log(1.0 + grown), radius)
+        positive, share = softplus(m, deflection / width)  # the share is 1 in contact, 0 in the air
+        spring = self.spring_force(m, c, width * positive, radius)
         damping = c.get("damping", 0.0)
         if isinstance(damping, float | int) and damping == 0:
             return spring
-        share = grown / (1.0 + grown)  # 1 in contact, 0 in the air
         least = self.spring_force(m, c, width, radius)
-        return share * least * m.log(1.0 + m.exp((spring + share * damping * rate) / least))
+        return share * least * softplus(m, (spring + share * damping * rate) / least)[0]
 
     # ------------------------------------------------------------------------------------------ numbers
 
@@ -176,9 +175,16 @@ class Tire(TangentialLaw):
     ) -> TireForces:
         """Steady forces and moments as numbers or arrays.
 
-        `load` in N; `slip` is κ, −1 for a locked wheel; `slip_angle` and `camber` in rad; `speed` V in m/s, negative backwards.
-        Values outside of the ranges of a tire file cause a warning.
+        `load` in N; `slip` is κ, −1 for a locked wheel; `slip_angle`, within ±π/2, and `camber` in rad; `speed` V in m/s,
+        negative backwards. Values outside of the ranges of a tire file cause a warning.
         """
+        angles = np.real(np.asarray(slip_angle))
+        if (np.abs(angles) > np.pi / 2).any():
+            worst = float(angles.flat[np.abs(angles).argmax()])
+            raise ArgumentError(
+                f"{type(self).__name__}: slip_angle {worst:g} rad is beyond ±90°; that of a wheel that rolls backwards is "
+                "atan(V_y/|V|) too, with a negative speed"
+            )
         given = {"load": load, "slip": slip, "slip_angle": slip_angle, "camber": camber}
         for name, (low, high) in self.ranges.items():
             values = np.real(np.asarray(given[name]))
@@ -209,6 +215,17 @@ def away_from_zero(m: Any, x: Scalar, least: Scalar) -> Scalar:
 def positive_part(m: Any, x: Scalar, least: float) -> Scalar:
     """(x + √(x² + least²))/2: max(x, 0), with a difference of least²/(4 |x|)."""
     return 0.5 * (x + m.sqrt(x * x + least * least))
+
+
+def softplus(m: Any, x: Scalar) -> tuple[Scalar, Scalar]:
+    """log(1 + exp(x)) and its slope, exp(x)/(1 + exp(x)), without overflow.
+
+    x − y + log(1 + exp(y)) with y = x up to 150 and y = 200 from 250 on, smoothly between: there the sum is x to rounding,
+    whatever y is. Nothing switches, and nothing is subtracted from numbers of its size for negative x.
+    """
+    beyond = 0.5 * (1.0 + m.tanh(0.5 * (x - 200.0))) * (x - 200.0)
+    grown = m.exp(x - beyond)
+    return beyond + m.log(1.0 + grown), grown / (1.0 + grown)
 
 
 def at_most_one(m: Any, x: Scalar) -> Scalar:

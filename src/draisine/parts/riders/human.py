@@ -19,7 +19,7 @@ import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
-from draisine.parts.riders.measurements import ANGLES, Measurements, read_measurements, standing_measurements
+from draisine.parts.riders.measurements import ANGLES, Measurements, number_of, read_measurements, standing_measurements
 from draisine.parts.riders.solids import (
     Array,
     MassProperties,
@@ -110,17 +110,21 @@ class Human:
     density_factor: float = 1.0
 
     @staticmethod
-    def of(height: float, mass: float, name: str = "rider") -> Human:
-        """A person of given height (m) and mass (kg), with usual proportions: lengths are proportional to the height, and
-        perimeters are such that the mass follows with the densities of Dempster."""
-        for what, value, unit, low, high in (("height", height, "m", 0.5, 2.6), ("mass", mass, "kg", 5.0, 400.0)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise ArgumentError(f"{what} = {value!r}: a person's {what} in {unit} is between {low:g} and {high:g}")
-        usual = Human(standing_measurements(height))
-        return Human(standing_measurements(height, math.sqrt(mass / usual.mass)), name)
+    def of(height: float | str, mass: float | str, name: str = "rider") -> Human:
+        """A person of given height (m, or "175 cm") and mass (kg), with usual proportions: lengths are proportional to the
+        height, and perimeters are such that the mass follows with the densities of Dempster."""
+        tall, heavy = number_of(height, "m", "height"), number_of(mass, "kg", "mass")
+        for what, given, value, unit, low, high in (
+            ("height", height, tall, "m", 0.5, 2.6),
+            ("mass", mass, heavy, "kg", 5.0, 400.0),
+        ):
+            if not low <= value <= high:
+                raise ArgumentError(f"{what} = {given!r}: a person's {what} in {unit} is between {low:g} and {high:g}")
+        usual = Human(standing_measurements(tall))
+        return Human(standing_measurements(tall, math.sqrt(heavy / usual.mass)), name)
 
     @staticmethod
-    def read(path: str | Path, *, mass: float | None = None, densities: str = "Dempster", symmetric: bool = True) -> Human:
+    def read(path: str | Path, *, mass: float | str | None = None, densities: str = "Dempster", symmetric: bool = True) -> Human:
         """From a file of 95 measurements. `symmetric` takes the mean of left and right limbs.
 
         With a `mass`, or one in the file, all densities are multiplied by one factor such that the body has this mass.
@@ -130,7 +134,11 @@ class Human:
 
     @staticmethod
     def measured(
-        found: Measurements, name: str = "rider", mass: float | None = None, densities: str = "Dempster", symmetric: bool = True
+        found: Measurements,
+        name: str = "rider",
+        mass: float | str | None = None,
+        densities: str = "Dempster",
+        symmetric: bool = True,
     ) -> Human:
         """From measurements; see `read`."""
         if densities not in DENSITIES:
@@ -140,9 +148,10 @@ class Human:
         human = Human(found.symmetric() if symmetric else found, name or "rider", densities)
         if mass is None:
             return human
-        if not mass > 0:
+        heavy = number_of(mass, "kg", f"mass of {human.name}")
+        if not heavy > 0:
             raise ArgumentError(f"mass = {mass!r} of {human.name} must be positive")
-        return replace(human, density_factor=mass / human.mass)
+        return replace(human, density_factor=heavy / human.mass)
 
     @property
     def densities(self) -> dict[str, float]:
@@ -179,12 +188,14 @@ class Human:
     def mass(self) -> float:
         return sum(segment.mass_properties.mass for segment in self.segments.values())
 
-    def placed(self, posture: Mapping[str, float] | None = None) -> dict[str, Placed]:
-        """All segments in a posture: angles in rad by the names of yeadon's configuration files; those not given are zero."""
-        angles = dict(posture or {})
-        for name in angles:
+    def placed(self, posture: Mapping[str, float | str] | None = None) -> dict[str, Placed]:
+        """All segments in a posture: angles in rad, or texts such as "30 deg", by the names of yeadon's configuration files;
+        those not given are zero."""
+        angles = dict[str, float]()
+        for name, angle in (posture or {}).items():
             if name not in ANGLES:
                 raise ArgumentError(f"a posture has no angle {name!r}{did_you_mean(name, ANGLES)}")
+            angles[name] = number_of(angle, "rad", name)
         found: dict[str, Placed] = {}
         for name, segment in self.segments.items():
             parent, joint = JOINTS[name]
@@ -197,7 +208,7 @@ class Human:
         return found
 
     def mass_properties(
-        self, posture: Mapping[str, float] | None = None, segments: Sequence[str] | None = None
+        self, posture: Mapping[str, float | str] | None = None, segments: Sequence[str] | None = None
     ) -> MassProperties:
         """Mass, center of mass and inertia of the body, or of some of its segments together, in a posture.
 

@@ -18,9 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from draisine.errors import DataError
+from draisine.errors import ArgumentError, DataError, UnitError
 from draisine.expr.expression import did_you_mean
+from draisine.program.arguments import number_in
 from draisine.results import files
 from draisine.results.files import replacing
 
@@ -88,6 +90,22 @@ class Measurements:
             Path(draft).write_text(
                 "\n".join([*lines, *(f"{n}: {float(self.values[n])!r}" for n in NAMES)]) + "\n", encoding="utf-8"
             )
+
+
+def number_of(value: Any, unit: str, where: str) -> float:
+    """A number in a unit, or a text with a unit that is converted to it.
+
+    >>> number_of("175 cm", "m", "height"), number_of(1.75, "m", "height")
+    (1.75, 1.75)
+    """
+    try:
+        found = None if isinstance(value, bool) else number_in(value, unit, where)
+    except UnitError as problem:
+        raise ArgumentError(str(problem)) from None
+    if found is None or not math.isfinite(found):
+        example = {"m": "175 cm", "kg": "75 kg", "rad": "30 deg"}[unit]
+        raise ArgumentError(f"{where} = {value!r}: give a number in {unit}, or a text with a unit such as {example!r}")
+    return found
 
 
 def standing_measurements(height: float, girth: float = 1.0) -> Measurements:

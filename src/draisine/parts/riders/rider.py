@@ -18,7 +18,7 @@ from draisine.expr.expression import Expr, evaluate_number, substitute
 from draisine.parts.assembly import Assembly, pairs, part
 from draisine.parts.design_pose import Pose, local
 from draisine.parts.riders.human import DENSITIES, JOINTS, Human
-from draisine.parts.riders.measurements import NAMES, Measurements
+from draisine.parts.riders.measurements import NAMES, Measurements, number_of
 from draisine.parts.riders.postures import SIDES, foot_length, hand_length, level_axes, reaching
 from draisine.parts.riders.shapes import segment_shapes
 from draisine.parts.riders.solids import Array, turn
@@ -39,20 +39,20 @@ def rider(
     own: Assembly,
     on: Mount,
     *,
-    height: float = 1.75,
-    mass: Amount = 75.0,
+    height: float | str = 1.75,
+    mass: float | str = 75.0,
     measurements: Mapping[str, float] | None = None,
     densities: str = "Dempster",
-    posture: Mapping[str, float] | None = None,
+    posture: Mapping[str, float | str] | None = None,
     bar: Mount | None = None,
-    grips: Sequence[float] | None = None,
-    swivel: float = 0.0,
-    feet: Sequence[float] | None = None,
+    grips: Sequence[float | str] | None = None,
+    swivel: float | str = 0.0,
+    feet: Sequence[float | str] | None = None,
     trunk: Sequence[str] = (),
     arms: str = "fixed",
     legs: str = "fixed",
-    crank: Sequence[float] = (0.45, 0.28),
-    crank_length: float = 0.17,
+    crank: Sequence[float | str] = (0.45, 0.28),
+    crank_length: float | str = 0.17,
     stiffness: Mapping[str, Amount] | None = None,
     damping: Mapping[str, Amount] | None = None,
     torques: Sequence[str] = (),
@@ -81,11 +81,14 @@ def rider(
     pose = own.mount(on)
     hips = np.array(_numbers(own, pose.position))
     build = _Rider(own, human, pose, hips, arms, legs)
-    angles = dict(pairs(posture, f"posture of part {own.name!r}")) if posture else {}
-    hold = {side: np.array([grips[0], _SIGN[side] * grips[1], grips[2]]) - hips for side in SIDES} if grips else {}
+    angles = {
+        name: _plain(own, name, angle, "rad")
+        for name, angle in (pairs(posture, f"posture of part {own.name!r}") if posture else ())
+    }
+    hold = _both_sides(own, "grips", grips, hips) if grips is not None else {}
     stand = _feet(own, feet, hips) if legs == "fixed" else build.pedals(crank, crank_length)
     try:
-        angles = reaching(human, angles, hold, stand, swivel)
+        angles = reaching(human, angles, hold, stand, _plain(own, "swivel", swivel, "rad"))
     except ArgumentError as problem:
         raise ModelError(f"part {own.name!r}: {problem}") from None
     build.bodies(own.parameter("mass", human.mass, "kg", "of the rider"))
@@ -185,12 +188,13 @@ class _Rider:
         grip = {"kind": "tube", "path": path, "radius": 0.012, "color": "#A9B0B7"}
         self.model.fixed(self.own.named("bar_joint"), pose.body, self.model.body(self.own.named("bar"), mass=0.0, shapes=[grip]))
 
-    def pedals(self, crank: Sequence[float], length: float) -> dict[str, Array]:
+    def pedals(self, crank: Sequence[float | str], length: float | str) -> dict[str, Array]:
         """Where the feet are when the left pedal is ahead: from the hips."""
         if not hasattr(crank, "__len__") or len(crank) != 2:
             raise ModelError(f"crank of part {self.own.name!r}: give the position (x, z) of its axle, got {crank!r}")
-        self.axle = np.array([crank[0], 0.0, crank[1]]) - self.hips
-        self.crank_length = float(length)
+        x, z = (_plain(self.own, "crank", value, "m") for value in crank)
+        self.axle = np.array([x, 0.0, z]) - self.hips
+        self.crank_length = _plain(self.own, "crank_length", length, "m")
         side = float(self.human.segments["left_thigh"].at[1])
         far = float(np.linalg.norm(self.axle)) + self.crank_length
         reach = min(self.human.segments[f"{s}_thigh"].length + foot_length(self.human, s) for s in SIDES)
@@ -199,7 +203,7 @@ class _Rider:
                 f"part {self.own.name!r}: the lowest pedal is {far:.3f} m from the hips, but the legs reach {reach:.3f} m; "
                 "the crank cannot turn; lower the hips, or shorten the crank"
             )
-        return {s: self.axle + np.array([_SIGN[s] * length, _SIGN[s] * side, 0.0]) for s in SIDES}
+        return {s: self.axle + np.array([_SIGN[s] * self.crank_length, _SIGN[s] * side, 0.0]) for s in SIDES}
 
     def legs(self, angles: Mapping[str, float]) -> None:
         """Thighs and shanks: rigid on the machine, or hinged, with the feet on the pedals."""
@@ -270,12 +274,18 @@ def _of_body(pose: Pose) -> Pose:
     return Pose(pose.body, pose.base, (), pose.base, pose.base_pitch, pose.base, pose.base_pitch)
 
 
-def _feet(own: Assembly, feet: Sequence[float] | None, hips: Array) -> dict[str, Array]:
+def _feet(own: Assembly, feet: Sequence[float | str] | None, hips: Array) -> dict[str, Array]:
     if feet is None:
         return {}
     if not hasattr(feet, "__len__") or len(feet) != 3:
         raise ModelError(f"feet of part {own.name!r}: give the position (x, y, z) of the left foot, got {feet!r}")
-    return {side: np.array([feet[0], _SIGN[side] * feet[1], feet[2]]) - hips for side in SIDES}
+    return _both_sides(own, "feet", feet, hips)
+
+
+def _both_sides(own: Assembly, what: str, left: Sequence[Any], hips: Array) -> dict[str, Array]:
+    """A place on the left in design coordinates and its mirror image, from the hips."""
+    x, y, z = (_plain(own, what, value, "m") for value in left)
+    return {side: np.array([x, _SIGN[side] * y, z]) - hips for side in SIDES}
 
 
 def _check(own: Assembly, trunk: Any, arms: str, legs: str, bar: Any, grips: Any) -> None:
@@ -300,7 +310,7 @@ def _human(own: Assembly, height: Any, mass: Any, measurements: Any, densities: 
     if densities not in DENSITIES:
         raise ModelError(f"part {own.name!r}: densities = {densities!r} must be one of {', '.join(DENSITIES)}")
     if measurements is None:
-        return Human.of(height, weight, own.name)
+        return Human.of(_plain(own, "height", height, "m"), weight, own.name)
     values = dict(pairs(measurements, f"measurements of part {own.name!r}"))
     wrong = [name for name in values if name not in NAMES] or [name for name in NAMES if name not in values]
     if wrong:
@@ -311,9 +321,15 @@ def _human(own: Assembly, height: Any, mass: Any, measurements: Any, densities: 
 
 
 def _mass(own: Assembly, mass: Any) -> float:
-    if isinstance(mass, bool) or not isinstance(mass, int | float):
-        raise ModelError(f"part {own.name!r}: mass = {mass!r} must be a number in kg")
-    return float(mass)
+    return _plain(own, "mass", mass, "kg")
+
+
+def _plain(own: Assembly, what: str, value: Any, unit: str) -> float:
+    """A number, or a text with a unit: what the posture depends on cannot be a parameter."""
+    try:
+        return number_of(value, unit, what)
+    except ArgumentError as problem:
+        raise ModelError(f"part {own.name!r}: {problem}") from None
 
 
 def _numbers(own: Assembly, amounts: Sequence[Expr]) -> list[float]:

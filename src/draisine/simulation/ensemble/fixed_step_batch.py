@@ -117,7 +117,7 @@ class FixedStepBatch:
             count = max(1, min(threads or os.cpu_count() or 1, members // LEAST_PER_THREAD))
             self._each = -(-groups // count)
             self._memories = [self._memory(first, min(first + self._each, groups)) for first in range(0, groups, self._each)]
-            self._code = _entry(lanes).load()
+            self._code = fixed_step_entry(lanes).load()
         self._groups = np.arange(groups, dtype=float)  # rows that threads share
 
     # ---------------------------------------------------------------- members
@@ -255,7 +255,7 @@ class _Kernels:
 
 
 @cache
-def _entry(lanes: int) -> Entry:
+def fixed_step_entry(lanes: int) -> Entry:
     """The entry of the loop for groups of so many members."""
     fixed = {(FixedSteps, "lanes"): lanes}
     return Entry("draisine.simulation.ensemble.fixed_steps", "advance_fixed", (*_SOURCES, *_MORE_SOURCES), fixed, passes=2)

@@ -203,7 +203,8 @@ def _kind(e: Equations, starts: StartProblem, name: str) -> tuple[str, str]:
             _check_targets(e, starts, [name] if kind == "start" else [])
             return kind, name
     refuse_dependent(name, e.dependent_parameters)
-    raise unknown_name(f"parameter, input or start target of {e.name}", name, [n for names in known.values() for n in names])
+    every = [n for names in known.values() for n in names]
+    raise unknown_name(f"parameter, input or start target of {e.name}", name, every, e.left_out)
 
 
 def _check_targets(e: Equations, starts: StartProblem, targets: Mapping[str, Any] | Sequence[str]) -> None:

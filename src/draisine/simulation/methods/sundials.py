@@ -10,6 +10,7 @@ passes through Python once.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.implicit_systems import DIFFERENCE, sliding_jacobians
 from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.sliding import sliding_field
-from draisine.simulation.stepper.time_limits import horizon, resolved_end
+from draisine.simulation.stepper.time_limits import horizon, next_stop, resolved_end
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledEquations
@@ -133,6 +134,7 @@ class SundialsStepper:
         self._terms = _terms_of_fractions()
         self._solver: Any = None
         self._pending = False  # a step was made and is not yet accepted
+        self._stop = math.nan  # a time behind which another function begins: the history says nothing about it
         self._jacobian: Kernel | None = None
         _solvers()
 
@@ -158,7 +160,7 @@ class SundialsStepper:
                 self._pending = self._pending and reason == layout.FULL
                 return reason
             self._pending = False
-            if stepper.restarted or self._needs_restart():
+            if stepper.restarted or stepper.t == self._stop or self._needs_restart():
                 stepper.restarted = 0
                 self._restart()
         return layout.PAUSED
@@ -195,7 +197,10 @@ class SundialsStepper:
     def _step(self) -> int:
         """Make one internal step and store it for the loop."""
         stepper, n = self._memory.stepper, self._memory.stepper.unknowns
-        done, reason = self._made(horizon(stepper))
+        limit = horizon(stepper)
+        if stepper.marks:
+            limit = self._stop = next_stop(stepper, limit)
+        done, reason = self._made(limit)
         if reason == layout.CONTINUE and stepper.marks:
             limit = resolved_end(stepper, stepper.tableau, done.t)
             if limit != done.t:

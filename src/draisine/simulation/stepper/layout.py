@@ -335,6 +335,7 @@ class Stepper(Record):
     mark_index: int  # the first one after t
     mark_time: Vector  # (c) kinks and knots, points between them, and both ends of the run
     mark_kink: Integers  # (c) the first kink from here on, −1 for none
+    mark_stop: Integers  # (c) the first stop from here on, −1 for none
     mark_value: Matrix  # (c, functions of time)
     mark_tolerance: Vector  # (functions of time) deviation up to which a step may cross
     mark_curved: Integers  # (functions of time) 1 if it is smooth between kinks, not straight

@@ -82,6 +82,7 @@ class MarkTables(NamedTuple):
 
     mark_time: Reals  # (c) kinks, knots and points between them
     mark_kink: NDArray[np.int64]  # (c) the first kink from here on, −1 for none
+    mark_stop: NDArray[np.int64]  # (c) the first stop from here on, −1 for none
     mark_value: Reals  # (c, functions of time)
     mark_tolerance: Reals  # (functions of time)
     mark_curved: NDArray[np.int64]  # (functions of time) 1 for functions that are curved between kinks

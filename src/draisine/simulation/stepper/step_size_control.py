@@ -22,7 +22,7 @@ from draisine.simulation.stepper.layout import (
     Stepper,
     Tableau,
 )
-from draisine.simulation.stepper.time_limits import horizon, limit_to_kinks
+from draisine.simulation.stepper.time_limits import horizon, limit_to_kinks, next_stop
 
 EPSILON = 2.220446049250313e-16
 SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 6.0, 0.02
@@ -93,8 +93,10 @@ def next_step(s: Stepper) -> tuple[float, float]:
 
 
 def next_limited_step(s: Stepper) -> tuple[float, float]:
-    """The same where steps end at restart times. A fixed step that ends at one is followed by one to the next multiple."""
+    """The same where steps end at restart times and stops. A fixed step to one is followed by one to the next multiple."""
     limit = horizon(s) if s.switching != 0 else s.end
+    if s.marks > 0:
+        limit = next_stop(s, limit)
     grid = limit
     if s.adaptive == 0:
         grid = s.end if s.index + 1 >= s.planned_steps else s.origin + (s.index + 1) * s.h

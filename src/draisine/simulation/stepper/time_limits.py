@@ -1,6 +1,7 @@
 """Times at which steps end: the end of the run, restart times, and kinks and pulses of functions of time. Restricted Python.
 
-No step crosses a restart time, where the equations jump. A kink, where only a derivative jumps, may be crossed: the error control
+No step crosses a restart time, where the equations jump, nor a stop, where a condition of time changes although nothing jumps. A
+kink of a table, where only a derivative jumps, may be crossed: the error control
 sees it. Logged tables have a kink at every row, and steps may be much longer. Two rules decide. A step that crossed
 kinks and was rejected is followed by steps that end at the next kink, the more of them the more often that happens. And no step
 crosses where a function of time has, between the points at which the method evaluates the equations, other values than these
@@ -24,6 +25,13 @@ def horizon(s: Stepper) -> float:
         if precedes(s, time, s.end):
             return time
     return s.end
+
+
+def next_stop(s: Stepper, limit: float) -> float:
+    """The first stop after t if it comes before a limit, else the limit."""
+    pass_marks(s)
+    stop = int(s.mark_stop[s.mark_index])
+    return s.mark_time[stop] if stop >= 0 and precedes(s, s.mark_time[stop], limit) else limit
 
 
 def limit_to_kinks(s: Stepper, m: Tableau, new_time: float) -> float:

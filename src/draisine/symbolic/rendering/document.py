@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from draisine.dynamics.derive import derive
+from draisine.dynamics.formulations import Reduced
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -78,6 +79,9 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
     """The document of a model."""
     system = None if isinstance(model, Equations) else model.freeze() if isinstance(model, Model) else model
     equations = model if isinstance(model, Equations) else derive(model, work=False)
+    listed = listing(model)
+    if not {state.name for state in equations.states} <= set(listed.arguments):  # recursive equations are listed as reduced ones
+        equations = derive(model, work=False, formulation=Reduced())
     data = describe_as_data(equations, system)
     tables = (
         Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "description")),
@@ -95,9 +99,7 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
     kept = tuple(_without_empty_columns(table) for table in tables if table.rows)
     description = one_line(system.description) if system is not None else ""
     brief = derived_in_brief(equations)
-    return Document(
-        equations.name, description, brief, system, _tree(data.get("joints", {})), kept, listing(model), equations, picture
-    )
+    return Document(equations.name, description, brief, system, _tree(data.get("joints", {})), kept, listed, equations, picture)
 
 
 def _rows(entries: dict[str, dict[str, Any]], *columns: str) -> tuple[tuple[str, ...], ...]:

@@ -335,10 +335,11 @@ class Pen:
     # ---------------------------------------------------------------- names
 
     def _labels(self) -> None:
-        """Names of bodies beside their centers of mass, where they cover least."""
-        for shape in (s for s in self.scene.shapes if isinstance(s, Center)):
-            at = self.view.flat(self.poses[shape.body].of(shape.at))
-            self._label(at, display_name(shape.body), self.color[shape.body])
+        """Names of bodies beside their centers of mass, or what else is seen of them, where they cover least."""
+        for body in self.scene.bodies:
+            at = self.scene.place_of_name(body)
+            if at is not None:
+                self._label(self.view.flat(self.poses[body].of(at)), display_name(body), self.color[body])
         for mark in (s for s in self.scene.shapes if isinstance(s, Mark)):
             at = self.view.flat(self.poses[mark.body].of(mark.at))
             if not self._is_hidden(mark):

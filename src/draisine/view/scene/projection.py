@@ -14,6 +14,7 @@ from draisine.view.scene.scene import Array, Hinge, Poses, Scene
 _AROUND = 0.12  # of the size: ground drawn around a mechanism
 _LONG = 1.5  # ratio of length to width above which the side view is chosen
 _FLAT = 0.2  # ratio of height to length below which the top view is chosen
+_END_ON = 0.9  # cosine: hinges nearer to the view direction are seen as points
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +70,28 @@ def views_by_name(names: Sequence[str]) -> list[View]:
 def default_views(scene: Scene, poses: Poses) -> list[View]:
     """The straight view that shows most, and a three-quarter view.
 
-    Flat mechanisms are seen from above; others along the direction that shows most length, or most hinges end-on.
+    Flat mechanisms are seen from above, and so are those with upright hinges in one level, however high the given shapes of
+    their bodies are; others along the direction that shows most length, or most hinges end-on.
     """
-    points = scene.skeleton.points(poses)
-    long, wide, high = np.ptp(points, axis=0) if len(points) else np.zeros(3)
-    if high < _FLAT * max(long, wide):
+    axes = [poses[s.body].rotated(s.axis) for s in scene.shapes if isinstance(s, Hinge)]
+    long, wide, high = _size(scene.skeleton, poses)
+    upright = bool(axes) and all(abs(axis[2]) > _END_ON for axis in axes)
+    if _is_flat(long, wide, high) or (upright and _is_flat(*_size(scene.lines, poses))):
         return views_by_name(("top", "three-quarter"))
     if max(long, wide) > _LONG * min(long, wide):
         return views_by_name(("side" if long > wide else "front", "three-quarter"))
-    axes = [poses[s.body].rotated(s.axis) for s in scene.shapes if isinstance(s, Hinge)]
-    from_side, from_front = (sum(abs(axis[k]) > 0.9 for axis in axes) for k in (1, 0))  # hinges seen as points
+    from_side, from_front = (sum(abs(axis[k]) > _END_ON for axis in axes) for k in (1, 0))
     return views_by_name(("front" if from_front > from_side else "side", "three-quarter"))
+
+
+def _size(scene: Scene, poses: Poses) -> Array:
+    """Length, width and height."""
+    points = scene.points(poses)
+    return np.ptp(points, axis=0) if len(points) else np.zeros(3)
+
+
+def _is_flat(long: float, wide: float, high: float) -> bool:
+    return high < _FLAT * max(long, wide)
 
 
 def round_length(length: float) -> float:

@@ -237,6 +237,26 @@ class Scene:
         """The same without inertia ellipsoids."""
         return replace(self, shapes=tuple(s for s in self.shapes if not isinstance(s, InertiaEllipsoid)))
 
+    @property
+    def lines(self) -> Scene:
+        """The skeleton without given solids: joints, wheels, points and the lines between them."""
+        return replace(self.skeleton, solids=())
+
+    def place_of_name(self, body: str) -> Array | None:
+        """Point of a body beside which its name is written: its center of mass, or what else of it is seen.
+
+        That is its wheel or blade, or the middle of its given solids or lines. None for a body that carries joints alone.
+        """
+        own = [shape for shape in self.shapes if getattr(shape, "body", "") == body]
+        centers = [shape.at for shape in own if isinstance(shape, Center)]
+        on_ground = [shape.center if isinstance(shape, Wheel) else shape.at for shape in own if isinstance(shape, Wheel | Blade)]
+        if centers or on_ground:
+            return (centers or on_ground)[0]
+        boxes = [box for of, box in self._boxes if of == body]
+        ends = [np.array(line) for shape in own if isinstance(shape, Link) for line in shape.frame]
+        corners = np.concatenate(boxes or ends or [np.zeros((0, 3))])
+        return (corners.min(axis=0) + corners.max(axis=0)) / 2 if len(corners) else None
+
     def fitted(self, poses: Poses) -> Scene:
         """The same with inertia ellipsoids limited in size: moments of inertia are often arbitrary."""
         rest = self.skeleton.points(poses)
