@@ -149,6 +149,7 @@ EXCEPTIONS = {  # verb and argument: the reason
     ("read_mesh", "at"): "a point of the body, as in the builders of a model",
     ("environment", "until"): "an episode may end by termination alone, so that it is optional and by keyword",
     ("wheel", "inertia"): "two moments of a body of revolution",
+    ("rider", "mass"): "a number or a text with a unit: girths of the body follow from it, so that it is no expression",
     ("rider", "stiffness"): "by joint, of which a rider has many",
     ("rider", "damping"): "by joint, of which a rider has many",
 }

@@ -47,6 +47,10 @@ def driven(drive: str, s: dict = SHAPE, **radii: float) -> dr.Model:
     parts.wheel(m, "front", frame["nose"], radius=s["r"], mass=0, inertia=(0, 0))
     if drive == "chain":
         parts.chain(m, "chain", frame["gearbox"], "rear", **(radii or SPROCKETS))
+    elif drive == "engine":
+        parts.engine(
+            m, "engine", knots=([0.0, 100.0, 300.0], [0.0, 1.0]), map=[[0.0, 80.0], [-5.0, 120.0], [-20.0, 60.0]], ratio=2.5
+        )
     else:
         parts.shaft(m, "shaft", "rear", ratio=2.5)
     parts.anti_squat(m, "squat", "arm", chain="chain" if drive == "chain" else "")
@@ -109,6 +113,16 @@ def test_anti_squat_of_a_shaft():
     transfer = SHAPE["M"] * 2.0 * slope
     assert abs(pulled.p[index] - rest.p[index] - transfer * x * (1 - z / x / slope)) < 1e-9 * transfer
     assert abs(pulled["drive_torque"] * 2.5 - SHAPE["M"] * 2.0 * SHAPE["r"]) < 1e-9 * 150
+
+
+def test_an_engine_pulls_by_its_map():
+    """Thrust of a massless wheel: ratio times the torque of the map, linear between its knots, over the radius."""
+    found = dr.steady(driven("engine"), {"arm_angle": 0.0, "speed": 20.0, "acceleration": 2.0}, free=("arm_preload", "throttle"))
+    share = (2.5 * 20.0 / SHAPE["r"] - 100.0) / 200.0  # of the way from 100 to 300 rad/s
+    shut, full = -5.0 - 15.0 * share, 120.0 - 60.0 * share
+    wanted = SHAPE["M"] * 2.0 * SHAPE["r"] / 2.5
+    assert 0 < share < 1 and abs(found["throttle"] - (wanted - shut) / (full - shut)) < 1e-9
+    assert abs(found["engine_torque"] - wanted) < 1e-9 * wanted
 
 
 def test_braking_in_a_turn_begins_as_its_trim_says():
