@@ -206,7 +206,8 @@ def satisfies(c: ContactModes) -> bool:
         normal = int(c.normal[i])
         if c.choice[i] == OPEN:
             # where its force has just vanished its acceleration has, too: what is left of it is the error of that time
-            if i != c.vanished and c.result[normal] < (-10.0 * BOUNDARY * largest(c) if c.excluded[i] != 0 else -room):
+            least = 10.0 * BOUNDARY * largest(c) if c.excluded[i] != 0 else room
+            if c.result[normal] < -(max(least, c.negligible) if i == c.vanished else least):
                 return False
             continue
         if has_normal(c, i) and c.reaction[normal] < -slack:

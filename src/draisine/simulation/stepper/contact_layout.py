@@ -108,6 +108,7 @@ class ContactModes(Record):
     active: Integers  # (c) contacts that are closed or close
     group: Integers  # (c) 1 for contacts that take an impact together, −1 for other active ones meanwhile
     vanished: int  # the contact whose normal force has just vanished; −1 for none
+    negligible: float  # acceleration that is rounding error beside those of the mechanism
     excluded: Integers  # (c) 1 + a mode that a contact leaves; 0 for none
     settled: Integers  # (c) 1 if the direction of its slip is known
     # directions of slips that begin, all together

@@ -64,6 +64,7 @@ GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
+NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
 PROJECTIONS = 2
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
@@ -107,8 +108,20 @@ def change_modes(s: Stepper, row: int) -> int:
         c.excluded[i] = 0
     if row >= 0 and not collided(c) and mode_of(c, ended) != OPEN:
         c.excluded[ended] = 1 + leaves(c, ended, which)
-        c.vanished = ended if which == 0 else -1
+        if which == 0:
+            c.vanished, c.negligible = ended, negligible_acceleration(s, ended)
     return settle(s, ended if row >= 0 else -1, which)
+
+
+def negligible_acceleration(s: Stepper, i: int) -> float:
+    """Along the normal of a contact, beside the accelerations and velocities of the mechanism: forces that cancel leave errors of
+    their own size, not of that of their sum."""
+    c, row, motion = s.modes, int(s.modes.normal[i]), 0.0
+    gain = 0.0
+    for j in range(c.velocities):
+        gain, motion = max(gain, abs(c.row[row * c.velocities + j])), max(motion, abs(c.free[j]))
+    speed = velocity_scale(s)
+    return NEGLIGIBLE * (abs(c.bias[row]) + gain * motion + speed * speed / c.length)
 
 
 def passes(c: ContactModes, i: int) -> bool:
