@@ -13,6 +13,7 @@ from draisine.dynamics.constraints.rows import reaction_unit, row_constraints
 from draisine.dynamics.contact.joint_contacts import JointContact, JointStop
 from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.residual_contacts import ResidualContact, friction_ratio, track_heading
+from draisine.dynamics.contact.resistances import WAYS, ResistanceOfContact
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
 from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.contact.tire_contact import TireForce, TireOnGround
@@ -57,6 +58,8 @@ class ReportBuilder:
             found |= self._residual_contact_geometry(wheel)
         for joint in self.mechanism.joint_contacts:
             found |= self._joint_contact_motion(joint)
+        for resistance in self.mechanism.resistances:
+            found |= self._resistance_motion(resistance)
         return found
 
     @cached_property
@@ -120,6 +123,15 @@ class ReportBuilder:
             return found | {Quantity(f"{name}_gap", unit, f"distance from stop {name}"): contact.gap[0]}
         found = {Quantity(f"{name}_mode", "", f"mode of {name}: slip 1, stick 2"): 1 + sticks}
         return found | {Quantity(f"{name}_slip", f"{unit or '1'}/s", f"rate at which {name} slips"): contact.slip[0]}
+
+    def _resistance_motion(self, resistance: ResistanceOfContact) -> dict[Quantity, ca.SX]:
+        """Mode of a resistance to rolling or drilling, and the angular velocities against which it acts."""
+        name = resistance.name
+        closed, sticks, *_ = (self.scope.symbol(entry.name) for entry in mode_entries(name))
+        found = {Quantity(f"{name}_mode", "", f"mode of {name}: open 0, moves 1, rests 2"): closed * (1 + sticks)}
+        for way, speed in zip(WAYS, resistance.slip, strict=False):
+            found[Quantity(f"{name}_rate_{way}", "rad/s", f"rate against which {name} acts")] = speed / resistance.scale
+        return found
 
     def _wheel_geometry(self, contact: WheelContact) -> dict[Quantity, ca.SX]:
         name = contact.name
@@ -198,7 +210,22 @@ class ReportBuilder:
             row = f"{joint.name}_{'normal' if isinstance(joint, JointStop) else 'along'}"
             what = f"force of stop {joint.name}" if isinstance(joint, JointStop) else f"dry friction of {joint.name}"
             found[Quantity(f"{joint.name}_force", reaction_unit(joint.item.unit), what)] = multipliers[row]
+        for resistance in self.mechanism.resistances:
+            found |= self._resistance_moments(resistance, multipliers)
         return found
+
+    def _resistance_moments(self, resistance: ResistanceOfContact, multipliers: dict[str, ca.SX]) -> dict[Quantity, ca.SX]:
+        """Moments of a resistance to rolling or drilling, and the coefficient, lever arm by radius, that they need."""
+        name, ways = resistance.name, WAYS[: len(resistance.slip)]
+        forces = [multipliers.get(f"{name}_{way}", ZERO) for way in ways]
+        (scale,) = self.formulation.in_terms_of_state([resistance.scale])
+        found = {
+            Quantity(f"{name}_moment_{way}", "N*m", f"moment of {name}"): scale * force
+            for way, force in zip(ways, forces, strict=True)
+        }
+        load = multipliers[f"{resistance.item.of}_normal"]
+        needed = friction_ratio(forces[0], forces[1] if len(forces) > 1 else ZERO, load)
+        return found | {Quantity(f"{name}_friction_needed", "", f"moment of {name} by normal force and radius"): needed}
 
     def _residual_contact_forces(self, contact: ResidualContact) -> dict[Quantity, ca.SX]:
         """The force of the ground on such a contact: multipliers, and tangential forces of its law."""

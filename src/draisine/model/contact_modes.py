@@ -12,7 +12,7 @@ from typing import TypeVar
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Number, did_you_mean
 from draisine.model.contact.laws import ROLLING
-from draisine.model.items import JointFriction, PointContact, Stop, System, Wheel
+from draisine.model.items import ContactResistance, JointFriction, PointContact, Stop, System, Wheel, resistances_of
 
 MODES = ("stick", "open")
 Contact = TypeVar("Contact", Wheel, PointContact)
@@ -47,12 +47,20 @@ def in_modes(system: System, modes: Mapping[str, str]) -> System:
             )
         if mode not in MODES:
             raise ArgumentError(f"{where}: the mode of contact {name!r} is 'stick' or 'open', got {mode!r}")
+        if mode == "stick" and isinstance(known[name], ContactResistance):
+            raise ArgumentError(f"{where}: {name!r} is 'open', which leaves it out, and stays as it is otherwise; got {mode!r}")
         if mode == "open" and isinstance(known[name], JointFriction):
             raise ArgumentError(f"{where}: dry friction {name!r} does not open; it is 'stick', or leave it out of the model")
         if mode == "stick" and _frictionless(known[name]):
             raise ArgumentError(
                 f"{where}: contact {name!r} has no friction and cannot stick; give it friction, or describe a permanent contact "
                 f"without friction by a constraint, m.constrain(…)"
+            )
+    for one in system.unilateral:
+        if isinstance(one, ContactResistance) and modes.get(one.of) == "stick" and modes.get(one.name) != "open":
+            raise ArgumentError(
+                f"{where}: contact {one.of!r}, which is to stick, has {one.kind} resistance, whose moment depends on the "
+                f"direction of the motion; leave it out of the equations by {{{one.of!r}: 'stick', {one.name!r}: 'open'}}"
             )
     joints: tuple[Stop | JointFriction, ...] = (*system.stops, *system.joint_frictions)
     stuck = [c for c in joints if modes.get(c.name) == "stick"]
@@ -66,12 +74,15 @@ def in_modes(system: System, modes: Mapping[str, str]) -> System:
     )
 
 
-def _frictionless(contact: Wheel | PointContact | Stop | JointFriction) -> bool:
-    if isinstance(contact, Stop | JointFriction):
+def _frictionless(contact: Wheel | PointContact | Stop | JointFriction | ContactResistance) -> bool:
+    if isinstance(contact, Stop | JointFriction | ContactResistance):
         return False
     law = contact.friction
     return law is not None and law.static == Number(0.0) and not (isinstance(contact, Wheel) and contact.contact != ROLLING)
 
 
 def _permanent(contact: Contact, modes: Mapping[str, str]) -> Contact:
+    left_out = {f"{one.kind}_resistance": None for one in resistances_of(contact) if modes.get(one.name) == "open"}
+    if left_out and contact.friction is not None:
+        contact = replace(contact, friction=replace(contact.friction, **left_out))
     return replace(contact, friction=None) if modes.get(contact.name) == "stick" else contact

@@ -225,10 +225,10 @@ def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
         for name, amount in wheel.contact.amounts().items():
             yield f"{name} of the contact of wheel {wheel.name!r}", amount, wheel.contact.unit_of(name)
         for name, amount in wheel.friction.amounts().items() if wheel.friction is not None else ():
-            yield f"{name} of wheel {wheel.name!r}", amount, ""
+            yield f"{name} of wheel {wheel.name!r}", amount, "m" if "resistance" in name else ""
     for point_contact in system.point_contacts:
         for name, amount in point_contact.amounts().items():
-            yield f"{name} of contact {point_contact.name!r}", amount, "m" if "radius" in name else ""
+            yield f"{name} of contact {point_contact.name!r}", amount, "m" if "radius" in name or "resistance" in name else ""
     for stop in system.stops:
         yield f"restitution of stop {stop.name!r}", stop.restitution, ""
     for edge in system.edges:

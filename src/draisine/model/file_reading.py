@@ -124,10 +124,12 @@ def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
         entry.amount("restitution", 0),
         entry.text("impact", IMPACTS[0]),
         entry.amount("tangential_restitution", 0),
+        entry.amount("rolling_resistance", 0),
+        entry.amount("drilling_resistance", 0),
     )
 
 
-_DRY = ("friction", "restitution", "impact", "tangential_restitution")
+_DRY = ("friction", "restitution", "impact", "tangential_restitution", "rolling_resistance", "drilling_resistance")
 
 
 def _friction(entry: Entry) -> FileAmount | tuple[FileAmount, ...]:
@@ -155,6 +157,8 @@ def _add_contact(model: Model, name: str, value: Any, where: str) -> None:
         lands_where=entry.expression("lands_where") if entry.has("lands_where") else None,
         along=entry.text("along") if entry.has("along") else None,
         friction_across=entry.amount("friction_across") if entry.has("friction_across") else None,
+        rolling_resistance=entry.amount("rolling_resistance", 0),
+        drilling_resistance=entry.amount("drilling_resistance", 0),
     )
 
 

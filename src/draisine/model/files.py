@@ -275,7 +275,9 @@ def _friction(law: DryFriction) -> dict[str, Any]:
     friction = static if law.static == law.kinetic else [static, kinetic]
     impact = {} if law.impact == IMPACTS[0] else {"impact": law.impact}
     returned = _given(restitution=plain(law.restitution), tangential_restitution=plain(law.tangential_restitution))
-    return {"friction": friction, **returned, **impact}
+    levers = {"rolling_resistance": law.rolling_resistance, "drilling_resistance": law.drilling_resistance}
+    resists = {name: plain(lever) for name, lever in levers.items() if lever is not None}
+    return {"friction": friction, **returned, **impact, **resists}
 
 
 def _point_contact(contact: PointContact) -> dict[str, Any]:

@@ -335,6 +335,44 @@ class JointFriction:
 
 
 @dataclass(frozen=True)
+class ContactResistance:
+    """Dry resistance of a unilateral contact to rolling or drilling: a moment of at most a lever arm times the normal force.
+
+    Its rows are speeds, angular velocities times the length `scale`; so the coefficient of its friction is lever/scale.
+    """
+
+    usual = (True, False)
+    of: str  # the contact
+    kind: str  # "rolling" or "drilling"
+    lever: Expr
+    scale: Expr
+
+    @property
+    def name(self) -> str:
+        return f"{self.of}_{self.kind}_resistance"
+
+    @property
+    def friction(self) -> DryFriction:
+        return DryFriction(self.lever / self.scale, self.lever / self.scale)
+
+
+RESISTANCES = ("rolling", "drilling")
+
+
+def resistances_of(contact: Wheel | PointContact) -> tuple[ContactResistance, ...]:
+    """Those that a contact has. A wheel and a sphere take their radius for the scale, a point, which does not roll, 1 m."""
+    law = contact.friction
+    if law is None:
+        return ()
+    if isinstance(contact, Wheel):
+        scale = contact.radius if contact.tube == NOTHING else contact.radius + contact.tube
+    else:
+        scale = ALL if contact.radius == NOTHING else contact.radius
+    levers = zip(RESISTANCES, (law.rolling_resistance, law.drilling_resistance), strict=True)
+    return tuple(ContactResistance(contact.name, kind, lever, scale) for kind, lever in levers if lever is not None)
+
+
+@dataclass(frozen=True)
 class SurfaceContact:
     """Contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
 
@@ -564,10 +602,11 @@ class System:
         return (*self.parameters, *(entry for contact in self.unilateral for entry in mode_entries(contact.name, *contact.usual)))
 
     @property
-    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
-        """Contacts that may slip and open, stops, and joints with dry friction."""
+    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction | ContactResistance, ...]:
+        """Contacts that may slip and open, stops, joints with dry friction, and the resistances of these contacts."""
         every: tuple[Wheel | PointContact, ...] = (*self.contact_wheels, *self.contact_points)
-        return (*(contact for contact in every if contact.friction is not None), *self.stops, *self.joint_frictions)
+        found = [contact for contact in every if contact.friction is not None]
+        return (*found, *self.stops, *self.joint_frictions, *(own for contact in found for own in resistances_of(contact)))
 
     @cached_property
     def contact_wheels(self) -> tuple[Wheel, ...]:

@@ -31,7 +31,9 @@ from draisine.model.contact_modes import in_modes
 from draisine.model.ground_profile import profile_of
 from draisine.model.items import (
     GROUND,
+    NOTHING,
     Body,
+    ContactResistance,
     Coordinate,
     DependentParameter,
     GeneralizedForce,
@@ -254,6 +256,8 @@ class Model(JointBuilders, ConstraintBuilders):
         restitution: Amount = 0.0,
         impact: str = "energetic",
         tangential_restitution: Amount = 0.0,
+        rolling_resistance: Amount = 0.0,
+        drilling_resistance: Amount = 0.0,
     ) -> Wheel:
         """A wheel fixed to the body, in contact with the ground: a knife-edge disk, or a torus of the given tube radius.
 
@@ -265,10 +269,11 @@ class Model(JointBuilders, ConstraintBuilders):
         `BrushTire`, `MagicFormula`. With
         `friction`, a coefficient or a pair (static, kinetic), it rolls, slips, leaves the ground and lands; see `contact` for
         `restitution`, `impact` and `tangential_restitution`. A law of creep stays what it is then, and acts while the wheel
-        touches the ground.
+        touches the ground. `rolling_resistance` is a lever arm in m: a dry moment about the axle of at most so much times the
+        normal force, against the rolling of the wheel along its rim; `drilling_resistance` the same about the normal.
         """
         where = f"wheel {name!r}"
-        dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
+        dry = dry_friction(friction, restitution, impact, where, tangential_restitution, rolling_resistance, drilling_resistance)
         if not isinstance(contact, TangentialLaw):
             raise ModelError(f"{where}: contact must be a contact law such as Rolling() or Coulomb(0.8), got {contact!r}")
         if dry is not None and contact.compliant:
@@ -307,6 +312,8 @@ class Model(JointBuilders, ConstraintBuilders):
         lands_where: Amount | None = None,
         along: str | None = None,
         friction_across: Amount | None = None,
+        rolling_resistance: Amount = 0.0,
+        drilling_resistance: Amount = 0.0,
     ) -> PointContact:
         """A contact that opens and closes: of a point of a body, or of a sphere of the given radius around it.
 
@@ -325,9 +332,15 @@ class Model(JointBuilders, ConstraintBuilders):
         `along` is an axis of the point's body or frame, "x", "y" or "z", whose projection is the direction of the track; by
         default that is x of the ground or of the frame. With `friction_across` the friction across the track is another one, as
         that of a blade: forces are bounded by an ellipse, and have the direction in which they take most energy.
+
+        `rolling_resistance` of a sphere and `drilling_resistance` are lever arms in m: dry moments of at most so much times the
+        normal force, against the angular velocity in the tangent plane, and about the normal. A patch of radius a with uniform
+        pressure has the drilling resistance 2/3 μ a.
         """
         where = f"contact {name!r}"
-        dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
+        dry = dry_friction(friction, restitution, impact, where, tangential_restitution, rolling_resistance, drilling_resistance)
+        if dry is not None and dry.rolling_resistance is not None and amount_in(radius, "m", where) == NOTHING:
+            raise ModelError(f"{where}: a point does not roll; give the radius of a sphere, or leave out rolling_resistance")
         if lands_where is not None and dry is None:
             raise ModelError(f"{where}: it is permanent and does not land; leave out lands_where, or give friction")
         place = None if lands_where is None else expression_of(lands_where, f"lands_where of {where}")
@@ -528,7 +541,7 @@ class Model(JointBuilders, ConstraintBuilders):
         return model
 
     @property
-    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction, ...]:
+    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction | ContactResistance, ...]:
         """Contacts that may slip and open."""
         return self.freeze().unilateral
 

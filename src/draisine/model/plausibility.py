@@ -203,7 +203,7 @@ def _friction_rules(law: DryFriction, where: str) -> Iterator[Rule]:
     """Coefficients are not negative, static friction is not below kinetic, and no impact gains energy."""
     known = {name: f"{name} of {where}" for name in law.amounts()}
     for name, amount in law.amounts().items():
-        yield LowerBound(known[name], amount, "", zero=True)
+        yield LowerBound(known[name], amount, "m" if "resistance" in name else "", zero=True)
     yield AtMost(known["restitution"], law.restitution, 1.0, ": an impact does not gain energy")
     yield AtMost(known["tangential restitution"], law.tangential_restitution, 1.0, ": an impact does not gain energy")
     if law.static is not None and "kinetic friction" in known and law.static != law.kinetic:

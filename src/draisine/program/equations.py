@@ -124,7 +124,7 @@ class ValidRange:
 class Unilateral:
     """A contact that may slip and open: the indices of its rows among the multipliers, the tangential ones in sequence.
 
-    `normal` is −1 where friction is a given force, as in joints.
+    `normal` is −1 where friction is a given force, as in joints, or proportional to the normal force of its `host`.
     """
 
     name: str
@@ -136,6 +136,7 @@ class Unilateral:
     unit: str = "m"  # of its gap
     sequential: bool = False  # impacts of several contacts come one after the other
     bounded: bool = False  # it ends where it would not land
+    host: int = -1  # the number of the contact whose resistance to rolling or drilling it is
 
     @property
     def rows(self) -> tuple[int, ...]:

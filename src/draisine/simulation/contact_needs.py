@@ -41,7 +41,10 @@ def _need(run: Run, trajectory: Trajectory, e: Equations, index: int) -> Contact
     mean = float(trajectory[load][closed].mean()) if load in names and closed.any() else math.nan
     gap, gap_at, _ = least(f"{contact.name}_gap", mode == OPEN)
     needed, needed_at, at, allowed = math.nan, math.nan, -1, math.nan
-    if contact.normal < 0:
+    if contact.host >= 0:
+        resting = (mode == STICK) & (trajectory[f"{e.unilateral[contact.host].name}_normal_force"] > 0.0)
+        needed, needed_at, at = least(f"{contact.name}_friction_needed", resting, -1.0)
+    elif contact.normal < 0:
         if not (mode == STICK).any():
             return ContactNeed(contact.name, needed, needed_at, allowed, force, force_at, mean, gap, gap_at)
         sizes = np.where(mode == STICK, np.abs(trajectory[f"{contact.name}_force"]), -np.inf)

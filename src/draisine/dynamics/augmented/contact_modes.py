@@ -17,6 +17,8 @@ A stop of a joint has no tangential rows. Dry friction of a joint has no normal 
 coefficients,
 
     τ (A_t v̇ + b_t) + (1 − τ) (λ_t + F d) = 0
+
+Resistance to rolling and drilling has no normal row either: its normal force is that of another contact.
 """
 
 from __future__ import annotations
@@ -65,10 +67,17 @@ class ContactRows:
     sequential: bool = False  # impacts of several contacts come one after the other
     across_scale: ca.SX = field(default_factory=lambda: ca.SX(1))  # of the slip across the track in its row
     size: ca.SX = field(default_factory=lambda: ca.SX(0))  # of what a body may fly past within a step: a sphere, an edge
+    host: int | None = None  # the contact whose resistance it is, by its number …
+    host_normal: int | None = None  # … and the row of its normal
 
     @property
     def rows(self) -> tuple[int, ...]:
         return self.tangential if self.normal is None else (self.normal, *self.tangential)
+
+    @property
+    def load(self) -> int | None:
+        """The row of the normal force to which friction is proportional; None where friction is a given force."""
+        return self.normal if self.host is None else self.host_normal
 
     @property
     def moved(self) -> list[ca.SX]:
@@ -119,15 +128,15 @@ class ModeRows:
                 forces[contact.normal, contact.normal] = 1 - contact.closed
             for row, d in zip(contact.tangential, contact.slip_direction, strict=True):
                 forces[row, row] = 1 - contact.sticks
-                if contact.kinetic is not None and contact.normal is not None:
-                    forces[row, contact.normal] = (1 - contact.sticks) * contact.kinetic * d
+                if contact.kinetic is not None and contact.load is not None:
+                    forces[row, contact.load] = (1 - contact.sticks) * contact.kinetic * d
         return ca.horzcat(ca.diag(self.activity) @ rows, forces)
 
     def given_forces(self, count: int) -> ca.SX:
         """The right side of the rows of slip with a given force of friction."""
         side = ca.SX.zeros(count)
         for c in self.contacts:
-            if c.normal is None and c.kinetic is not None:
+            if c.load is None and c.kinetic is not None:
                 for row, d in zip(c.tangential, c.slip_direction, strict=True):
                     side[row] = -(1 - c.sticks) * c.kinetic * d
         return side
@@ -145,7 +154,8 @@ class ModeRows:
             stays = ca.fmin(normal, c.lands) if c.bounded else normal
             values.append(c.closed * stays + (1 - c.closed) * c.gap)
             tangential = ca.sqrt(sum((multipliers[row] ** 2 for row in c.tangential), ca.SX(0)))
-            room = ca.SX(1) if c.static is None or not c.tangential else c.static * normal - tangential
+            load = ca.SX(1) if c.load is None else multipliers[c.load]
+            room = ca.SX(1) if c.static is None or not c.tangential else c.static * load - tangential
             slips = c.forward + c.backward if c.tangential else ca.SX(1)
             values.append(c.closed * (c.sticks * room + (1 - c.sticks) * slips) + (1 - c.closed))
             labels += [f"{c.name}_gap_or_force", f"{c.name}_slip_or_friction"]

@@ -18,6 +18,7 @@ from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.joint_contacts import JointSlip, JointStop, exclusive_rows
 from draisine.dynamics.contact.point_contacts import PointOnSurface
+from draisine.dynamics.contact.resistances import ResistanceOfContact
 from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
@@ -28,6 +29,7 @@ from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.dynamics.reduced.usual_modes import usual_programs, usual_system
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr
 from draisine.model.contact.dry_friction import IMPACT_ORDERS, SLIP
 from draisine.model.items import System, mode_entries
@@ -167,12 +169,16 @@ class AugmentedFormulation(BaseFormulation):
     def contacts(self) -> list[ContactRows]:
         """Unilateral contacts, with the indices of their rows in the order of `augmented`."""
         names = [*(name for name, _ in self._holonomic), *self._free_names]
-        scope, found = self.mechanism.scope, []
+        scope, found = self.mechanism.scope, list[ContactRows]()
+        loads = [contact.name for contact in self.mechanism.unilateral]
         for contact in self.mechanism.unilateral:
             ways = [k for k, way in enumerate(("along", "across")) if f"{contact.name}_{way}" in names]
             tangential = tuple(names.index(f"{contact.name}_{('along', 'across')[k]}") for k in ways)
             closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
             ground = contact if isinstance(contact, WheelOnGround | PointOnSurface) else None
+            own = f"{contact.name}_normal"
+            host = loads.index(contact.item.of) if isinstance(contact, ResistanceOfContact) else None
+            normal = names.index(own) if own in names else None
             scales = (ca.SX(1), ca.SX(1)) if ground is None else ground.row_scales
             speed = ca.sqrt(sum((s * s for s in contact.slip), ca.SX(TINY * TINY)))
             law = contact.friction
@@ -184,7 +190,7 @@ class AugmentedFormulation(BaseFormulation):
             found.append(
                 ContactRows(
                     contact.name,
-                    names.index(f"{contact.name}_normal") if f"{contact.name}_normal" in names else None,
+                    normal,
                     tangential,
                     contact.gap[0],
                     tuple(scales[k] * contact.slip[k] for k in ways),
@@ -204,11 +210,22 @@ class AugmentedFormulation(BaseFormulation):
                     ca.SX(1) if ground is None else ground.lands,
                     ground is not None and ground.bounded,
                     self.mechanism.system.impacts == IMPACT_ORDERS[1],
-                    scales[1],
+                    contact.scale if isinstance(contact, ResistanceOfContact) else scales[1],
                     ca.SX(0) if ground is None else ground.size,
+                    host,
+                    None if host is None else self._loaded(found[host]),
                 )
             )
         return found
+
+    def _loaded(self, contact: ContactRows) -> int:
+        """The row of the normal force of a contact with resistance."""
+        if contact.normal is None:
+            raise ModelError(
+                f"{self.mechanism.system.name}: the height of contact {contact.name!r} is fixed by joints, so it has no normal "
+                "force to which its resistance is proportional; let it move up and down, or give dry friction, m.friction(…)"
+            )
+        return contact.normal
 
     def usual_system(self) -> System | None:
         """The description with its contacts in their usual modes, or None."""

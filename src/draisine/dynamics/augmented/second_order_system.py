@@ -214,6 +214,7 @@ def augmented(
                 c.unit,
                 c.sequential,
                 c.bounded,
+                -1 if c.host is None else c.host,
             )
             for c in system.contacts
         ),

@@ -68,7 +68,8 @@ class PointOnSurface:
         return self.measures.position(self.item.point)
 
     @cached_property
-    def _on_ground(self) -> bool:
+    def on_ground(self) -> bool:
+        """Whether it touches the ground, and no body."""
         if self.item.on != GROUND or self.item.on_radius is not None:
             return False
         if self.measures.scope.system.ground.curved and not is_zero(self.radius):
@@ -89,7 +90,7 @@ class PointOnSurface:
 
     @cached_property
     def normal(self) -> Vec:
-        if self._on_ground:
+        if self.on_ground:
             return self.surface.normal(self.center[0], self.center[1])
         if self.item.on_radius is None:
             return self.measures.to_world(self.item.on, UNIT[2])
@@ -108,7 +109,7 @@ class PointOnSurface:
     @cached_property
     def gap(self) -> tuple[ca.SX]:
         """The distance between both, along the normal."""
-        if self._on_ground:
+        if self.on_ground:
             x, y, _ = self.center
             return (dot(self.normal, sub(self.center, self.surface.point(x, y))) - self.radius,)
         if self.item.on_radius is None:
@@ -140,7 +141,7 @@ class PointOnSurface:
             track = self.measures.to_world(self.item.point, UNIT[AXIS[self.item.along]])
             left = cross(self.normal, track)
             return scale(1 / ca.sqrt(dot(left, left)), cross(left, self.normal))
-        if not self._on_ground and self.item.on_radius is None:
+        if not self.on_ground and self.item.on_radius is None:
             return self.measures.to_world(self.item.on, UNIT[0])
         inside = cross(UNIT[1], self.normal)
         return scale(1 / ca.sqrt(dot(inside, inside)), inside)
@@ -159,7 +160,7 @@ class PointOnSurface:
     @cached_property
     def _passing(self) -> Vec:
         """Velocity of the other material point."""
-        if self._on_ground:
+        if self.on_ground:
             return self.surface.velocity(self.contact_point[0], self.contact_point[1])
         return self._matter(self.item.on, self.contact_point)
 

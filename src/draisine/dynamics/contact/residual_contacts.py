@@ -10,6 +10,7 @@ import casadi as ca
 from draisine.dynamics.contact.ground_contacts import KnifeEdgeOnGround, WheelOnFeature, WheelOnGround
 from draisine.dynamics.contact.ground_features import FeatureSurface
 from draisine.dynamics.contact.point_contacts import PointOnFeature, PointOnSurface
+from draisine.dynamics.contact.resistances import CALLS, rate_of
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
 from draisine.dynamics.contact.tire_contact import TireOnGround
@@ -49,6 +50,9 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     every: dict[str, ResidualContact] = {**found, **points, **pairs}
     for k, name in enumerate(("slip_along", "slip_across")):
         special[name] = _measure(name, {n: partial(_entry, c, "slip", k) for n, c in {**every, **blades}.items()})
+    resisting: dict[str, WheelOnGround | PointOnSurface] = {**found, **points}
+    for name in (call for calls in CALLS.values() for call in calls):
+        special[name] = _measure(name, {n: partial(rate_of, c, name) for n, c in resisting.items()})
     return list(every.values()), list(blades.values())
 
 

@@ -24,6 +24,7 @@ class DryFriction:
 
     It sticks while the tangential force is at most static·N, and slips against kinetic·N; None is infinite. `restitution` is the
     coefficient of the law `impact`: "energetic" (Stronge), "poisson" or "newton"; `tangential_restitution` is that of the slip.
+    Resistances to rolling and drilling are lever arms in m: moments of at most so much times N; None for none.
     """
 
     static: Expr | None
@@ -31,11 +32,14 @@ class DryFriction:
     restitution: Expr = PLASTIC
     impact: str = "energetic"
     tangential_restitution: Expr = PLASTIC
+    rolling_resistance: Expr | None = None
+    drilling_resistance: Expr | None = None
 
     def amounts(self) -> dict[str, Expr]:
-        """The coefficients, by name, without infinite ones."""
+        """The coefficients and lever arms, by name, without infinite ones and those that it does not have."""
         every = {"static friction": self.static, "kinetic friction": self.kinetic, "restitution": self.restitution}
         every["tangential restitution"] = self.tangential_restitution
+        every |= {"rolling resistance": self.rolling_resistance, "drilling resistance": self.drilling_resistance}
         if self.depends_on_slip:
             del every["kinetic friction"]
         return {name: amount for name, amount in every.items() if amount is not None}
@@ -52,11 +56,25 @@ IMPACT_ORDERS = ("simultaneous", "sequential")
 
 
 def dry_friction(
-    friction: Any, restitution: Amount, impact: str, where: str, tangential_restitution: Amount = 0.0
+    friction: Any,
+    restitution: Amount,
+    impact: str,
+    where: str,
+    tangential_restitution: Amount = 0.0,
+    rolling_resistance: Amount = 0.0,
+    drilling_resistance: Amount = 0.0,
 ) -> DryFriction | None:
     """The laws of a contact from the arguments of a builder: a coefficient, or those of sticking and of slipping; None for a
     contact that is ideal and permanent."""
+    levers = [
+        _lever(rolling_resistance, "rolling resistance", where),
+        _lever(drilling_resistance, "drilling resistance", where),
+    ]
     if friction is None:
+        if any(lever is not None for lever in levers):
+            raise ModelError(
+                f"{where}: resistance to rolling or drilling needs a contact that can open; give friction=, or math.inf"
+            )
         for given in (restitution, tangential_restitution):
             if not (isinstance(given, int | float) and given == 0):
                 raise ModelError(f"{where}: restitution belongs to a contact that can open; give friction=, 0 if it has none")
@@ -86,7 +104,20 @@ def dry_friction(
         raise ModelError(
             f"{where}: tangential restitution relates velocities before and after impacts, as Newton's law; give impact='newton'"
         )
-    return DryFriction(static, kinetic, bounced, impact, returned)
+    if any(lever is not None for lever in levers) and bounced != PLASTIC and impact != "newton":
+        raise ModelError(
+            f"{where}: moments that resist rolling and drilling take their impulses with velocities before and after impacts, as "
+            "Newton's law; give impact='newton', or no restitution"
+        )
+    return DryFriction(static, kinetic, bounced, impact, returned, *levers)
+
+
+def _lever(given: Amount, what: str, where: str) -> Expr | None:
+    """A lever arm; None if it is zero."""
+    amount = amount_in(given, "m", f"{what} of {where}")
+    if isinstance(amount, Number) and not amount.value >= 0.0:
+        raise ModelError(f"{where}: its {what} is {amount.value:g} m; it must not be negative")
+    return None if amount == PLASTIC else amount
 
 
 def _restitution(given: Amount, what: str, where: str) -> Expr:

@@ -5,7 +5,7 @@ possible, those first whose spin is given. Other contacts are closed where they 
 them. They stay closed where the targets allow that for all of them; otherwise, and at stops, bodies only do not approach each
 other. All else that is not given rests, and a contact sticks if it does not slip then: nothing moves only to close it or to let
 it stick. A computed state, such as the end of a run, is kept: the modes are those that it satisfies. Dry friction of joints does
-not restrict a start: it counts as open here, and begins as a slip.
+not restrict a start: it counts as open here, and begins as a slip. So does resistance to rolling and drilling.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _with_given_spin(e: Equations, p: Reals, given: Collection[str]) -> list[int
     found = list[int]()
     for i, c in enumerate(e.unilateral):
         tangential = np.abs(rows[c.tangential : c.tangential + c.count]).max(axis=0, initial=0.0)
-        others = [row for k in e.unilateral for row in k.rows if k is not c or row == c.normal]
+        others = [row for k in e.unilateral for row in k.rows if (k is not c and k.host != i) or row == c.normal]
         own = (tangential > small) & (np.abs(rows[others]).max(axis=0, initial=0.0) <= small)
         names = [v.name for v, is_own in zip(e.velocities, own.tolist(), strict=True) if is_own]
         if c.stands and names and all(name in given for name in names):
@@ -250,4 +250,6 @@ def _with_modes(e: Equations, p: Reals, modes: Sequence[int]) -> Reals:
     entries[:] = 0.0
     entries[:, 0], entries[:, 1] = np.array(modes) != OPEN, np.array(modes) == STICK
     entries[[c.normal < 0 for c in e.unilateral], 0] = 1.0
+    for entry, c in zip(entries, e.unilateral, strict=True):
+        entry[0] = entries[c.host, 0] if c.host >= 0 else entry[0]
     return found

@@ -11,7 +11,18 @@ from __future__ import annotations
 import math
 
 from draisine.simulation.stepper.contact_directions import begins, refine_directions, turn_directions
-from draisine.simulation.stepper.contact_laws import SLACK, has_normal, kinetic, largest, satisfies, static, tangential_size
+from draisine.simulation.stepper.contact_laws import (
+    SLACK,
+    has_normal,
+    is_joint,
+    kinetic,
+    largest,
+    open_with_host,
+    resists,
+    satisfies,
+    static,
+    tangential_size,
+)
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     INCONSISTENT,
@@ -35,7 +46,7 @@ def allowed(c: ContactModes, i: int, choice: int) -> bool:
     if c.excluded[i] == choice + 1:
         return False
     if choice == OPEN:
-        return has_normal(c, i)
+        return not is_joint(c, i)
     if choice == SLIP:
         return c.ways[i] > 0 and kinetic(c, i) >= 0.0
     return c.settled[i] == 0  # a contact that slips cannot stick at once
@@ -48,7 +59,7 @@ def combine(c: ContactModes, code: int) -> bool:
         if c.active[i] != 0:
             c.choice[i] = STICK - code % 3
             code //= 3
-            if not allowed(c, i, int(c.choice[i])):
+            if not allowed(c, i, int(c.choice[i])) or not open_with_host(c, i):
                 return False
     return True
 
@@ -141,7 +152,7 @@ def keep_modes(c: ContactModes) -> bool:
     for i in range(c.contacts):
         if c.active[i] == 0:
             c.choice[i] = OPEN
-        elif not allowed(c, i, int(c.choice[i])):
+        elif not allowed(c, i, int(c.choice[i])) or not open_with_host(c, i):
             return False
         for w in range(2):
             c.best_direction[i, w] = c.direction[i, w]
@@ -196,9 +207,9 @@ def modes_of_forces(c: ContactModes, slips: bool) -> bool:
 
 def mode_of_force(c: ContactModes, i: int) -> int:
     """The mode that an iterated force shows."""
-    if not has_normal(c, i):
+    if is_joint(c, i):
         return STICK if c.settled[i] == 0 and tangential_size(c, i, c.reaction) < (1.0 - 1e-7) * static(c, i) else SLIP
-    normal = c.reaction[int(c.normal[i])]
+    normal = c.reaction[int(c.pressing[i])]
     if not normal > 1e-8 * strongest(c):
         return OPEN
     if c.settled[i] != 0:
@@ -230,8 +241,10 @@ def iterate_forces(c: ContactModes, count: int) -> bool:
 
 def project_force(c: ContactModes, i: int) -> float:
     """One projection of the force of a contact; the size of its change."""
-    if not has_normal(c, i):
+    if is_joint(c, i):
         return project_dry_friction(c, i)
+    if resists(c, i):
+        return project_resistance(c, i)
     n, t, ways = int(c.normal[i]), int(c.tangential[i]), int(c.ways[i])
     response = c.delassus[n, n]
     for w in range(ways):
@@ -283,6 +296,25 @@ def project_dry_friction(c: ContactModes, i: int) -> float:
     change = force - c.reaction[t]
     add_force(c, t, change)
     return abs(change)
+
+
+def project_resistance(c: ContactModes, i: int) -> float:
+    """The same for resistance to rolling or drilling, onto a disc, or an interval, of the size that the normal force gives."""
+    t, ways, response, size, change = int(c.tangential[i]), int(c.ways[i]), 0.0, 0.0, 0.0
+    most = max(0.0, c.reaction[int(c.pressing[i])]) * (static(c, i) if c.settled[i] == 0 else kinetic(c, i))
+    for w in range(ways):
+        response += c.delassus[t + w, t + w]
+    for w in range(ways):
+        c.path_force[w] = c.reaction[t + w] - (RELAXATION / response * c.result[t + w] if response > 0.0 else 0.0)
+        if c.settled[i] != 0:
+            c.path_force[w] = -most * c.direction[i, w]
+        size += c.path_force[w] * c.path_force[w]
+    size = math.sqrt(size)
+    for w in range(ways):
+        force = c.path_force[w] * (most / size if size > most else 1.0)
+        change = max(change, abs(force - c.reaction[t + w]))
+        add_force(c, t + w, force - c.reaction[t + w])
+    return change
 
 
 def add_force(c: ContactModes, row: int, change: float) -> None:

@@ -5,8 +5,8 @@ of contacts that stick follow from
 
     Y_aᵀ D⁻¹ (y + Σ_b E_b λ_b) = −b_a,
 
-in which E_b is Y_b, and Y_n − μ Σ d_t Y_t for the normal of a contact that slips along d. Rows that may be dependent have a
-compliance ε, which iteration removes: (K + ε) λ⁺ = r + ε λ, from λ = 0.
+in which E_b is Y_b, and Y_n − μ Σ d_t Y_t for the normal of a contact that slips along d, or whose resistance to rolling or
+drilling does. Rows that may be dependent have a compliance ε, which iteration removes: (K + ε) λ⁺ = r + ε λ, from λ = 0.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def contact_margins(s: Stepper) -> None:
             size = 0.0
             for w in range(c.ways[i]):
                 size += c.multiplier[t + w] * c.multiplier[t + w]
-            c.margins[2 * i + 1] = c.static_friction[i] * normal - math.sqrt(size)
+            load = c.multiplier[int(c.pressing[i])] if c.pressing[i] >= 0 else 1.0
+            c.margins[2 * i + 1] = c.static_friction[i] * load - math.sqrt(size)
     c.margins[2 * c.contacts] = 1.0
 
 
@@ -136,13 +137,15 @@ def choose_columns(c: ContactModes) -> int:
             continue
         sticks = c.mode[k + 1] != 0.0
         if c.normal[i] >= 0:
+            c.column[i] = size
             size = add_column(c, size, int(c.normal[i]))
         for w in range(ways):
             if sticks:
                 size = add_column(c, size, t + w)
-            elif c.normal[i] >= 0:
+            elif c.pressing[i] >= 0:  # those of resistances come after their contacts
+                pressed = int(c.column[i] if c.host[i] < 0 else c.column[int(c.host[i])])
                 for j in range(c.velocities):
-                    c.effect[size - 1, j] -= c.rubbing[t + w] * c.columns[(t + w) * c.velocities + j]
+                    c.effect[pressed, j] -= c.rubbing[t + w] * c.columns[(t + w) * c.velocities + j]
             else:
                 c.multiplier[t + w] = -c.rubbing[t + w]
                 for j in range(c.velocities):
@@ -186,7 +189,7 @@ def add_forces(c: ContactModes, size: int) -> None:
             c.pull[j] += force * c.effect[b, j]
     for i in range(c.contacts):
         slips = c.mode[MODE_ENTRIES * i] != 0.0 and c.mode[MODE_ENTRIES * i + 1] == 0.0
-        if slips and c.normal[i] >= 0:
+        if slips and c.pressing[i] >= 0:
             for w in range(c.ways[i]):
                 t = int(c.tangential[i]) + w
-                c.multiplier[t] = -c.rubbing[t] * c.multiplier[int(c.normal[i])]
+                c.multiplier[t] = -c.rubbing[t] * c.multiplier[int(c.pressing[i])]

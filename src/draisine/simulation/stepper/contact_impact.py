@@ -9,7 +9,8 @@ compression (energetic, Stronge), at (1 + e) times the impulse of compression (P
 Several contacts at once, coupled by Delassus' matrix: complementarity of the impulses with v_n⁺ + e v_n⁻ and with the slip
 at the end (Moreau), whatever the law of one contact alone; for e = 0 all laws agree on the normal velocities. Where impacts are
 sequential, each is one of one contact alone. Tangential restitution puts v_t⁺ + e_t v_t⁻ in the place of the slip at the end,
-also for one contact. Dry friction of joints is a finite force and takes no impulse.
+also for one contact. So do contacts with resistance to rolling or drilling, whose moments take impulses of at most the lever arm
+times the normal one. Dry friction of joints is a finite force and takes no impulse.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import math
 
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.contact_complementarity import solve_complementarity
-from draisine.simulation.stepper.contact_laws import has_normal, kinetic, static
+from draisine.simulation.stepper.contact_laws import has_normal, is_joint, kinetic, resists, static
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
     INCONSISTENT,
@@ -313,6 +314,14 @@ def find_group(c: ContactModes, first: int) -> None:
                 for j in range(c.contacts):
                     if c.group[i] == 0 and c.group[j] == 1 and are_coupled(c, i, j):
                         c.group[i], grows = 1, True
+    group_resistances(c)
+
+
+def group_resistances(c: ContactModes) -> None:
+    """Resistances take part in the impacts of their contacts."""
+    for i in range(c.contacts):
+        if resists(c, i):
+            c.group[i] = c.group[int(c.host[i])] if c.active[i] != 0 else 0
 
 
 def are_coupled(c: ContactModes, i: int, j: int) -> bool:
@@ -340,7 +349,7 @@ def row_of_impulse(c: ContactModes, i: int, k: int) -> int:
 def restrict_to_group(c: ContactModes) -> None:
     """Leave only the group active."""
     for i in range(c.contacts):
-        if c.active[i] != 0 and c.group[i] == 0 and has_normal(c, i):
+        if c.active[i] != 0 and c.group[i] == 0 and not is_joint(c, i):
             c.active[i], c.group[i] = 0, -1
 
 
@@ -355,6 +364,14 @@ def returns_slip(c: ContactModes, i: int) -> bool:
     return c.ways[i] > 0 and c.landing[4 * i] > 0.0
 
 
+def is_resisted(c: ContactModes, i: int) -> bool:
+    """Whether a contact resists rolling or drilling."""
+    found = False
+    for k in range(c.contacts):
+        found = found or (resists(c, k) and c.host[k] == i)
+    return found
+
+
 def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
     """Impulses of an impact of all active contacts, in `impulse`. Contacts that approach faster than `collides` return a part of
     their slip, where they have tangential restitution."""
@@ -362,16 +379,16 @@ def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
         c.settled[i], c.excluded[i] = 0, 0
-        if not has_normal(c, i):
+        if is_joint(c, i):
             c.active[i] = 0
-        if bounces and c.active[i] != 0:
+        if bounces and c.active[i] != 0 and has_normal(c, i):
             c.target[int(c.normal[i])] += c.coefficient[3 * i + 2] * min(0.0, c.speed[int(c.normal[i])])
-        if c.active[i] != 0 and returns_slip(c, i) and c.speed[int(c.normal[i])] < -collides:
+        if c.active[i] != 0 and has_normal(c, i) and returns_slip(c, i) and c.speed[int(c.normal[i])] < -collides:
             for w in range(c.ways[i]):
                 c.target[int(c.tangential[i]) + w] += c.landing[4 * i] * c.speed[int(c.tangential[i]) + w]
     outcome = solve_complementarity(c)
     for i in range(c.contacts):
-        if not has_normal(c, i):
+        if is_joint(c, i):
             c.active[i] = 1
     for k in range(c.rows):
         c.impulse[k] = c.best_reaction[k]

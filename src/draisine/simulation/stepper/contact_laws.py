@@ -6,6 +6,7 @@ G = A M⁻¹ Aᵀ. Every contact is open (λ = 0, a_n ≥ 0), slips (a_n = 0, λ
 `contact_directions` has the directions in which contacts begin to slip, `contact_complementarity` the modes.
 
 Dry friction of joints has no normal row, and forces in the place of coefficients: it slips (λ_t = −F d) or sticks (|λ_t| ≤ F).
+Resistance to rolling and drilling has the normal force of its host, another contact, and is open where that is.
 """
 
 from __future__ import annotations
@@ -96,13 +97,32 @@ def static(c: ContactModes, i: int) -> float:
 
 
 def has_normal(c: ContactModes, i: int) -> bool:
-    """Whether a contact has a normal row; dry friction of joints has none."""
+    """Whether a contact has a normal row; dry friction of joints and resistances of other contacts have none."""
     return c.normal[i] >= 0
+
+
+def is_joint(c: ContactModes, i: int) -> bool:
+    """Whether it is the dry friction of a joint, a given force."""
+    return c.pressing[i] < 0
+
+
+def resists(c: ContactModes, i: int) -> bool:
+    """Whether it is the resistance of another contact to rolling or drilling."""
+    return c.host[i] >= 0
+
+
+def open_with_host(c: ContactModes, i: int) -> bool:
+    """Whether the combination `choice` opens a resistance where its contact is open, and only there."""
+    if not resists(c, i):
+        return True
+    if c.choice[int(c.host[i])] == OPEN:
+        return c.choice[i] == OPEN
+    return c.choice[i] != OPEN
 
 
 def sliding_force(c: ContactModes, i: int) -> float:
     """The force of friction of a contact that slips, with the present reactions."""
-    return kinetic(c, i) * c.reaction[int(c.normal[i])] if has_normal(c, i) else kinetic(c, i)
+    return kinetic(c, i) if is_joint(c, i) else kinetic(c, i) * c.reaction[int(c.pressing[i])]
 
 
 def solve_choice(c: ContactModes) -> bool:
@@ -123,13 +143,13 @@ def solve_choice(c: ContactModes) -> bool:
         for b in range(size):
             c.small[a, b] = c.delassus[row, int(c.small_row[b])]
     for i in range(c.contacts):
-        if c.active[i] != 0 and c.choice[i] == SLIP and not has_normal(c, i):
+        if c.active[i] != 0 and c.choice[i] == SLIP and is_joint(c, i):
             for a in range(size):
                 part = c.delassus[int(c.small_row[a]), int(c.tangential[i])]
                 c.small_side[a] += kinetic(c, i) * c.direction[i, 0] * part
         elif c.active[i] != 0 and c.choice[i] == SLIP:
             for b in range(size):
-                if c.small_row[b] == c.normal[i]:
+                if c.small_row[b] == c.pressing[i]:
                     for a in range(size):
                         for w in range(c.ways[i]):
                             part = c.delassus[int(c.small_row[a]), int(c.tangential[i]) + w]
@@ -204,6 +224,8 @@ def satisfies(c: ContactModes) -> bool:
         if c.active[i] == 0:
             continue
         normal = int(c.normal[i])
+        if c.choice[i] == OPEN and resists(c, i):
+            continue  # with its contact
         if c.choice[i] == OPEN:
             # where its force has just vanished its acceleration has, too: what is left of it is the error of that time
             least = 10.0 * BOUNDARY * largest(c) if c.excluded[i] != 0 else room
@@ -214,7 +236,7 @@ def satisfies(c: ContactModes) -> bool:
             return False
         if c.choice[i] == STICK:
             limit = static(c, i)
-            most = limit * c.reaction[normal] if has_normal(c, i) else limit
+            most = limit if is_joint(c, i) else limit * c.reaction[int(c.pressing[i])]
             if limit >= 0.0 and tangential_size(c, i, c.reaction) > most + slack:
                 return False
         elif c.settled[i] == 0:

@@ -39,6 +39,9 @@ class ContactModes(Record):
     tolerance: float  # relative, of the integration
     mode: Vector  # (8 c) part of the parameters
     normal: Integers  # (c) row of the normal; −1 where friction is a given force
+    host: Integers  # (c) contact whose resistance to rolling or drilling it is; −1 for none
+    pressing: Integers  # (c) row of the normal force to which friction is proportional; −1 where friction is a given force
+    column: Integers  # (c) number of the normal row among those that are solved for
     tangential: Integers  # (c) first tangential row
     ways: Integers  # (c) their number: 0, 1, 2
     law: Integers  # (c) of impact

@@ -62,6 +62,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
                 name: (count,)
                 for name in ("normal", "tangential", "ways", "law", "gap", "choice", "best", "active", "group", "stands")
             },
+            **{name: (count,) for name in ("host", "pressing", "column")},
             **{
                 name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
             },
@@ -104,6 +105,8 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     )
     made.normal[:], made.tangential[:] = [c.normal for c in contacts], [c.tangential for c in contacts]
     made.ways[:], made.law[:] = [c.count for c in contacts], [LAWS[c.impact] for c in contacts]
+    made.host[:] = [c.host for c in contacts]
+    made.pressing[:] = [c.normal if c.host < 0 else contacts[c.host].normal for c in contacts]
     made.permanent[:] = permanent
     made.bounded[:] = [c.bounded for c in contacts]
     made.sequential = int(any(c.sequential for c in contacts))
@@ -154,8 +157,8 @@ def contact_history(modes: ContactModes, equations: Equations, end: float) -> Co
         impulse = {}
         for j, (c, ways) in enumerate(zip(contacts, rows, strict=True) if any(impulses) else ()):
             parts = {way: impulses[row] for row, way in ways}
-            if "across" in parts:
-                parts["across"] *= float(modes.landing[4 * j + 2])
+            for way in parts if c.host >= 0 else ("across",) if "across" in parts else ():  # moments, or anisotropic friction
+                parts[way] *= float(modes.landing[4 * j + 2])
             normal = impulses[c.normal] if c.normal >= 0 else 0.0
             if normal or any(parts.values()):
                 impulse[c.name] = normal, parts.get("along", 0.0), parts.get("across", 0.0)

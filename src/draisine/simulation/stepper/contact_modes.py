@@ -13,8 +13,10 @@ from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_complementarity import keep_modes, solve_complementarity
 from draisine.simulation.stepper.contact_impact import (
     find_group,
+    group_resistances,
     impact_on_one,
     impact_on_several,
+    is_resisted,
     restore_others,
     restrict_to_group,
     returns_slip,
@@ -23,8 +25,10 @@ from draisine.simulation.stepper.contact_laws import (
     BOUNDARY,
     along,
     has_normal,
+    is_joint,
     kinetic,
     largest,
+    resists,
     respond,
     solve_choice,
     tangential_size,
@@ -153,12 +157,22 @@ def activate(c: ContactModes, row: int) -> bool:
         c.below[i] = 0 if c.active[i] != 0 else c.below[i]
     if left:
         c.active[ended], c.below[ended] = 0, 1
+    follow_hosts(c)
     return left
+
+
+def follow_hosts(c: ContactModes) -> None:
+    """Resistances are active where their contacts are."""
+    for i in range(c.contacts):
+        if resists(c, i):
+            c.active[i] = c.active[int(c.host[i])]
+            if mode_of(c, int(c.host[i])) == OPEN and mode_of(c, i) != OPEN:
+                set_mode(c, i, OPEN)
 
 
 def closes_too(c: ContactModes, i: int) -> bool:
     """Whether an open contact closes at this time, too: it has no gap, or passes it within a short time."""
-    if passes(c, i):
+    if not has_normal(c, i) or passes(c, i):
         return False
     duration = math.sqrt(c.length / (fall_of(c) + 1e-300))
     reached = CLOSE * min(c.length, duration * max(0.0, -c.speed[int(c.normal[i])]))
@@ -199,6 +213,7 @@ def collide(s: Stepper) -> bool:
                     c.active[i] = 0  # it separates
                 elif speed < -room and (first < 0 or (c.sequential != 0 and speed < c.speed[int(c.normal[first])])):
                     first = i
+        follow_hosts(c)
         if first < 0:
             if c.sequential != 0:
                 release_separated(s, max(room, slow))
@@ -207,9 +222,10 @@ def collide(s: Stepper) -> bool:
         if c.sequential != 0:
             for i in range(c.contacts):
                 c.group[i] = 1 if i == first else 0
+            group_resistances(c)
         count, last, bounces, fastest = 0, first, False, 0.0
         for i in range(c.contacts):
-            if c.group[i] == 1:
+            if c.group[i] == 1 and has_normal(c, i):
                 count += 1
                 speed = c.speed[int(c.normal[i])]
                 if speed < -room:
@@ -219,7 +235,7 @@ def collide(s: Stepper) -> bool:
                         bounces = True
         restrict_to_group(c)
         rests = not bounces and fastest < slow
-        if count == 1 and not returns_slip(c, last) and not (rests and sticks_in_joints(c)):
+        if count == 1 and not returns_slip(c, last) and not is_resisted(c, last) and not (rests and sticks_in_joints(c)):
             c.outcome = impact_on_one(c, last, c.coefficient[3 * last + 2] if bounces else 0.0)
         elif rests:
             c.outcome = stop_rocking(c, slow)
@@ -260,7 +276,7 @@ def sticks_in_joints(c: ContactModes) -> bool:
     """Whether the dry friction of a joint sticks."""
     found = False
     for i in range(c.contacts):
-        found = found or (c.active[i] != 0 and not has_normal(c, i) and mode_of(c, i) == STICK)
+        found = found or (c.active[i] != 0 and is_joint(c, i) and mode_of(c, i) == STICK)
     return found
 
 
@@ -271,9 +287,9 @@ def stop_rocking(c: ContactModes, slow: float) -> int:
         c.target[k] = c.speed[k]
     for i in range(c.contacts):
         c.choice[i] = OPEN
-        if not has_normal(c, i) and mode_of(c, i) == STICK:
+        if is_joint(c, i) and mode_of(c, i) == STICK:
             c.choice[i] = STICK  # its force would stop within a short time what such an impact sets in motion
-        if c.active[i] != 0 and has_normal(c, i):
+        if c.active[i] != 0 and not is_joint(c, i):
             rubs = c.coefficient[3 * i + 1] != 0.0  # friction would end such a slip at once
             c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < 10.0 * slow else SLIP
         for w in range(2):
@@ -291,7 +307,7 @@ def bounces_left(c: ContactModes, i: int) -> float:
     n, e = int(c.normal[i]), c.coefficient[3 * i + 2]
     fall, drag = -c.offset[n], 0.0
     for j in range(c.contacts):
-        if not has_normal(c, j) and c.delassus[n, n] > 0.0:
+        if is_joint(c, j) and c.delassus[n, n] > 0.0:
             t = int(c.tangential[j])
             force = kinetic(c, j) * c.delassus[n, t]
             moved = -c.speed[n] * c.delassus[t, n] / c.delassus[n, n]
@@ -348,6 +364,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
         if not respond(c):
             c.outcome = SINGULAR_MASS
             return CONTACT_UNSOLVED
+    follow_hosts(c)
     for k in range(c.rows):
         c.target[k] = c.offset[k]
     stopped = ended if which == 1 else -1
@@ -393,12 +410,12 @@ def release_resting(c: ContactModes, least: float) -> None:
     resting = False
     for i in range(c.contacts):
         c.choice[i] = mode_of(c, i) if c.active[i] != 0 else OPEN
-        if c.settled[i] == 2 and not has_normal(c, i) and abs(c.speed[int(c.tangential[i])]) <= least:
+        if c.settled[i] == 2 and is_joint(c, i) and abs(c.speed[int(c.tangential[i])]) <= least:
             resting = True
     if not resting or not solve_choice(c):
         return
     for i in range(c.contacts):
-        if c.settled[i] == 2 and not has_normal(c, i):
+        if c.settled[i] == 2 and is_joint(c, i):
             t = int(c.tangential[i])
             if abs(c.speed[t]) <= least and abs(c.result[t]) <= BOUNDARY * (largest(c) + abs(c.delassus[t, t]) * kinetic(c, i)):
                 c.settled[i] = 0
@@ -416,6 +433,9 @@ def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
             return False
         if which == 0:
             c.choice[ended] = OPEN
+            for i in range(c.contacts):
+                if c.host[i] == ended:
+                    c.choice[i] = OPEN
         else:
             c.choice[ended] = SLIP if mode_of(c, ended) == STICK else STICK
     return keep_modes(c)

@@ -39,7 +39,7 @@ def set_mode(c: ContactModes, i: int, mode: int) -> None:
     c.mode[k] = 0.0 if mode == OPEN else 1.0
     c.mode[k + 1] = 1.0 if mode == STICK else 0.0
     c.mode[k + 6] = 1.0 if mode == SLIP and c.settled[i] != 0 else 0.0
-    still = STILL if has_normal(c, i) else JOINT_STILL
+    still = STILL if has_normal(c, i) or c.ways[i] > 1 else JOINT_STILL
     c.mode[k + 7] = max(LEAST_STILL, still * c.tolerance) if mode == SLIP and c.settled[i] == 0 else 0.0
     for w in range(2):
         c.mode[k + 2 + w] = c.best_direction[i, w] if mode == SLIP and w < c.ways[i] else 0.0

@@ -11,7 +11,7 @@ from draisine.bicycle.whipple_matrices import whipple_matrices
 from draisine.errors import DraisineError
 from draisine.expr.expression import Expr
 from draisine.model.file_joints import joint_table
-from draisine.model.items import Body, PointContact, System, Vector, Wheel
+from draisine.model.items import Body, PointContact, System, Vector, Wheel, resistances_of
 from draisine.program.program import DaeResidual
 from draisine.symbolic.rendering.document import LOOP_CLOSURES
 from draisine.symbolic.rendering.formulas import mathml_name
@@ -237,7 +237,12 @@ def _unilateral(subject: Subject, system: System) -> list[str]:
         where = f"wheel of {contact.body}" if isinstance(contact, Wheel) else f"{contact.point} – {contact.on}"
         rows.append((contact.name, where, static, kinetic, _amount(subject, law.restitution), law.impact))
     head = ("contact", "between", "static friction", "kinetic friction", "restitution", "impact")
-    return _captioned(head, rows, "Contacts that stick, slip and open")
+    resistances = [one for contact in contacts for one in resistances_of(contact)]
+    levers = [(one.of, one.kind, _amount(subject, one.lever)) for one in resistances]
+    lines = _captioned(head, rows, "Contacts that stick, slip and open")
+    return lines + _captioned(
+        ("contact", "resistance to", "lever arm [m]"), levers, "Moments of contacts, relative to normal forces"
+    )
 
 
 def _forces(system: System) -> list[str]:
