@@ -42,6 +42,7 @@ STUDIES = (
     "cradle_swings",
     "bicycle_brakes",
     "superball_returns",
+    "coin_settles",
     "tippe_top_turns_over",
     "simplest_walker_walks",
     "bicycle_drops_off_a_kerb",

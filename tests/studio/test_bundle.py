@@ -46,6 +46,7 @@ REFUSED = {
             "belt_oscillator",
             "compass_gait",
             "superball",
+            "coin",
             "tippe_top",
             "simplest_walker",
             "kerb_bicycle",

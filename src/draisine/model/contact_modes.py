@@ -82,7 +82,10 @@ def _frictionless(contact: Wheel | PointContact | Stop | JointFriction | Contact
 
 
 def _permanent(contact: Contact, modes: Mapping[str, str]) -> Contact:
-    left_out = {f"{one.kind}_resistance": None for one in resistances_of(contact) if modes.get(one.name) == "open"}
-    if left_out and contact.friction is not None:
-        contact = replace(contact, friction=replace(contact.friction, **left_out))
+    law = contact.friction
+    for one in resistances_of(contact):
+        if modes.get(one.name) == "open" and law is not None:
+            rolling = one.kind == "rolling"
+            law = replace(law, rolling_resistance=None) if rolling else replace(law, drilling_resistance=None)
+    contact = contact if law == contact.friction else replace(contact, friction=law)
     return replace(contact, friction=None) if modes.get(contact.name) == "stick" else contact

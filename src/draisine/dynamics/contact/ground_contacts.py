@@ -126,6 +126,9 @@ class KnifeEdgeOnGround:
         return f"{self.name}_across", f"{self.name}_normal"
 
 
+FLAT = 1e-9  # lean of a wheel that may open, below which its lowest point, which is not unique there, tends to its center
+
+
 @dataclass(frozen=True, eq=False)
 class WheelOnGround:
     """Contact of a wheel with the ground, in world axes."""
@@ -229,7 +232,10 @@ class WheelOnGround:
         found = ca.sqrt(1 - across * across)
         if is_zero(found):
             raise ModelError(f"wheel {self.name!r} lies flat on the ground in every configuration; check its axis")
-        return found
+        if self.friction is None:
+            return found
+        beside = cross(self.axle, self.normal)  # exact where it is small
+        return ca.sqrt(dot(beside, beside) + FLAT * FLAT)
 
     @cached_property
     def inclination(self) -> ca.SX:
