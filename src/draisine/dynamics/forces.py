@@ -17,7 +17,6 @@ import casadi as ca
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch, uncounted
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.residual_contacts import ResidualContact
-from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.contact.tire_contact import TireForce
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import project_wrench
@@ -63,7 +62,7 @@ class Tangential:
     @property
     def _touches(self) -> ca.SX | None:
         """Whether a contact that may open is closed, 0 or 1."""
-        if isinstance(self.contact, SurfacePair) or self.contact.friction is None:
+        if self.contact.friction is None:
             return None
         return self.scope.symbol(mode_entries(self.contact.name)[0].name)
 

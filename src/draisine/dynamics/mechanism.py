@@ -28,7 +28,6 @@ from draisine.dynamics.constraints.rows import (
 )
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.joint_contacts import JointContact, JointStop, joint_contacts
-from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.residual_contacts import ResidualContact, residual_contacts
 from draisine.dynamics.contact.resistances import ResistanceOfContact, contact_resistances
 from draisine.dynamics.contact.rolling import (
@@ -101,7 +100,7 @@ class Mechanism:
         self.default_parameters = np.array([p.default for p in system.arguments])
         self.residual_contacts, self.knife_edges = residual_contacts(self.measures)
         self.joint_contacts = joint_contacts(self.measures)
-        self.resistances = contact_resistances(self._opening)
+        self.resistances = contact_resistances([c for c in self._opening if not isinstance(c, SurfacePair)])
         for contact in (*self.residual_contacts, *self.knife_edges):
             if not isinstance(contact, SurfacePair) and contact.supported_by_joints:
                 self._check_fixed_height(contact.name, contact.gap[0])
@@ -128,14 +127,14 @@ class Mechanism:
         self.masses: list[Mass] = masses_of(self.links, scope)
 
     @cached_property
-    def unilateral(self) -> list[WheelOnGround | PointOnSurface | JointContact | ResistanceOfContact]:
+    def unilateral(self) -> list[ResidualContact | JointContact | ResistanceOfContact]:
         """Contacts that may slip and open, stops, dry friction and resistances; their rows are those of a closed contact that
         sticks."""
         return [*self._opening, *self.joint_contacts, *self.resistances]
 
     @property
-    def _opening(self) -> list[WheelOnGround | PointOnSurface]:
-        return [c for c in self.residual_contacts if not isinstance(c, SurfacePair) and c.friction is not None]
+    def _opening(self) -> list[ResidualContact]:
+        return [c for c in self.residual_contacts if c.friction is not None]
 
     @cached_property
     def rows(self) -> list[Rows]:

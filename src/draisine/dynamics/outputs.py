@@ -15,7 +15,6 @@ from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.residual_contacts import ResidualContact, friction_ratio, track_heading
 from draisine.dynamics.contact.resistances import WAYS, ResistanceOfContact
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
-from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.contact.tire_contact import TireForce, TireOnGround
 from draisine.dynamics.kinematics.newton_euler import mass_of
 from draisine.dynamics.kinematics.tree import AxisRotation, FreeMotion
@@ -105,7 +104,7 @@ class ReportBuilder:
         found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = track_heading(
             contact
         )
-        if not isinstance(contact, SurfacePair) and contact.friction is not None:
+        if contact.friction is not None:
             closed, sticks, *_ = (self.scope.symbol(entry.name) for entry in mode_entries(name))
             found[Quantity(f"{name}_mode", "", f"mode of {name}: open 0, slip 1, stick 2")] = closed * (1 + sticks)
             found[Quantity(f"{name}_gap", "m", f"distance of {name} from what it touches")] = contact.gap[0]

@@ -12,10 +12,19 @@ from typing import TypeVar
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Number, did_you_mean
 from draisine.model.contact.laws import ROLLING
-from draisine.model.items import ContactResistance, JointFriction, PointContact, Stop, System, Wheel, resistances_of
+from draisine.model.items import (
+    ContactResistance,
+    JointFriction,
+    PointContact,
+    Stop,
+    SurfaceContact,
+    System,
+    Wheel,
+    resistances_of,
+)
 
 MODES = ("stick", "open")
-Contact = TypeVar("Contact", Wheel, PointContact)
+Contact = TypeVar("Contact", Wheel, PointContact, SurfaceContact)
 
 
 def in_modes(system: System, modes: Mapping[str, str]) -> System:
@@ -49,6 +58,11 @@ def in_modes(system: System, modes: Mapping[str, str]) -> System:
             raise ArgumentError(f"{where}: the mode of contact {name!r} is 'stick' or 'open', got {mode!r}")
         if mode == "stick" and isinstance(known[name], ContactResistance):
             raise ArgumentError(f"{where}: {name!r} is 'open', which leaves it out, and stays as it is otherwise; got {mode!r}")
+        if mode == "open" and isinstance(known[name], SurfaceContact):
+            raise ArgumentError(
+                f"{where}: contact {name!r} of surfaces determines their parameters, and cannot be left out; it is 'stick', or "
+                "describe the mechanism without it"
+            )
         if mode == "open" and isinstance(known[name], JointFriction):
             raise ArgumentError(f"{where}: dry friction {name!r} does not open; it is 'stick', or leave it out of the model")
         if mode == "stick" and _frictionless(known[name]):
@@ -71,10 +85,11 @@ def in_modes(system: System, modes: Mapping[str, str]) -> System:
         constraints=(*system.constraints, *(c.residual() for c in stuck)),
         wheels=tuple(_permanent(wheel, modes) for wheel in system.wheels if modes.get(wheel.name) != "open"),
         point_contacts=tuple(_permanent(point, modes) for point in system.point_contacts if modes.get(point.name) != "open"),
+        surface_contacts=tuple(_permanent(pair, modes) for pair in system.surface_contacts),
     )
 
 
-def _frictionless(contact: Wheel | PointContact | Stop | JointFriction | ContactResistance) -> bool:
+def _frictionless(contact: Wheel | PointContact | SurfaceContact | Stop | JointFriction | ContactResistance) -> bool:
     if isinstance(contact, Stop | JointFriction | ContactResistance):
         return False
     law = contact.friction
@@ -83,7 +98,7 @@ def _frictionless(contact: Wheel | PointContact | Stop | JointFriction | Contact
 
 def _permanent(contact: Contact, modes: Mapping[str, str]) -> Contact:
     law = contact.friction
-    for one in resistances_of(contact):
+    for one in () if isinstance(contact, SurfaceContact) else resistances_of(contact):
         if modes.get(one.name) == "open" and law is not None:
             rolling = one.kind == "rolling"
             law = replace(law, rolling_resistance=None) if rolling else replace(law, drilling_resistance=None)

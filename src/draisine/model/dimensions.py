@@ -237,6 +237,8 @@ def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
         law = contact.contact if contact.contact is not None else ROLLING
         for name, amount in law.amounts().items():
             yield f"{name} of the law of contact {contact.name!r}", amount, law.unit_of(name)
+        for name, amount in contact.friction.amounts().items() if contact.friction is not None else ():
+            yield f"{name} of contact {contact.name!r}", amount, ""
 
 
 def _laws(system: System) -> Iterator[tuple[str, Expr, str | None]]:

@@ -174,7 +174,8 @@ def _add_surface_parameter(model: Model, name: str, value: Any, where: str) -> N
 
 def _add_surface_contact(model: Model, name: str, value: Any, where: str) -> None:
     known = ("first", "surface", "parameters", "second", "second_surface", "second_parameters")
-    entry = Entry.of(where, value).only(*known, "contact", "matter", "along", "velocity")
+    dry = ("friction", "restitution", "impact", "tangential_restitution")
+    entry = Entry.of(where, value).only(*known, "contact", "matter", "along", "velocity", *dry)
     model.touch(
         name,
         entry.text("first"),
@@ -187,6 +188,10 @@ def _add_surface_contact(model: Model, name: str, value: Any, where: str) -> Non
         entry.text("matter", entry.text("first")),
         entry.text("along") if entry.has("along") else None,
         entry.vector("velocity", (0, 0, 0)),
+        _friction(entry) if entry.has("friction") else None,
+        entry.amount("restitution", 0),
+        entry.text("impact", IMPACTS[0]),
+        entry.amount("tangential_restitution", 0),
     )
 
 

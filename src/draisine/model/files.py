@@ -304,7 +304,8 @@ def _surface_contact(contact: SurfaceContact) -> dict[str, Any]:
         **({"matter": contact.matter} if contact.matter != contact.first else {}),
         **({"along": contact.along} if contact.along is not None else {}),
         **_unless_zero("velocity", contact.velocity),
-        **({"contact": law_table(contact.contact)} if contact.contact is not None else {}),
+        **({"contact": law_table(contact.contact)} if contact.contact is not None and contact.friction is None else {}),
+        **({} if contact.friction is None else _friction(contact.friction)),
     }
 
 

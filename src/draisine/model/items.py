@@ -379,9 +379,10 @@ class SurfaceContact:
     `matter` is the body whose material slides, if not the first: a wheel that spins in it. `velocity` is that of the second
     surface's material relative to its body, in its axes: a belt, a moving track. `along` is the forward axis of the first;
     None for x, or, where the law has no direction, for the first tangent of the second surface, which is never normal to it.
-    Without a law there is no tangential force.
+    Without a law there is no tangential force. With `friction` the surfaces stick, slip, separate and land.
     """
 
+    usual = (True, True)
     name: str
     first: str
     surface: Vector
@@ -393,6 +394,7 @@ class SurfaceContact:
     along: str | None = None
     velocity: Vector = (NOTHING, NOTHING, NOTHING)
     contact: TangentialLaw | None = None
+    friction: DryFriction | None = None
 
     @property
     def lags(self) -> tuple[Coordinate, ...]:
@@ -602,11 +604,13 @@ class System:
         return (*self.parameters, *(entry for contact in self.unilateral for entry in mode_entries(contact.name, *contact.usual)))
 
     @property
-    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction | ContactResistance, ...]:
+    def unilateral(self) -> tuple[Wheel | PointContact | SurfaceContact | Stop | JointFriction | ContactResistance, ...]:
         """Contacts that may slip and open, stops, joints with dry friction, and the resistances of these contacts."""
-        every: tuple[Wheel | PointContact, ...] = (*self.contact_wheels, *self.contact_points)
+        every: tuple[Wheel | PointContact | SurfaceContact, ...]
+        every = (*self.contact_wheels, *self.contact_points, *self.surface_contacts)
         found = [contact for contact in every if contact.friction is not None]
-        return (*found, *self.stops, *self.joint_frictions, *(own for contact in found for own in resistances_of(contact)))
+        resistances = (own for contact in found if not isinstance(contact, SurfaceContact) for own in resistances_of(contact))
+        return (*found, *self.stops, *self.joint_frictions, *resistances)
 
     @cached_property
     def contact_wheels(self) -> tuple[Wheel, ...]:

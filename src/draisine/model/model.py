@@ -26,7 +26,7 @@ from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
 from draisine.model.contact.dry_friction import IMPACT_ORDERS, DryFriction, dry_friction
-from draisine.model.contact.laws import ROLLING, TangentialLaw
+from draisine.model.contact.laws import ROLLING, Rolling, TangentialLaw
 from draisine.model.contact_modes import in_modes
 from draisine.model.ground_profile import profile_of
 from draisine.model.items import (
@@ -399,16 +399,27 @@ class Model(JointBuilders, ConstraintBuilders):
         matter: Body | str | None = None,
         along: str | None = None,
         velocity: Sequence[Amount] = (0, 0, 0),
+        friction: Amount | Sequence[Amount] | None = None,
+        restitution: Amount = 0.0,
+        impact: str = "energetic",
+        tangential_restitution: Amount = 0.0,
     ) -> SurfaceContact:
-        """Permanent contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
+        """Contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
 
         The normal of the second surface, ∂₁ × ∂₂ of its point, must point to the first. `contact` is the law of the tangential
         force (`Rolling()` for no slip; frictionless without a law); `matter` the body whose material slides, if a wheel spins in
         the first; `velocity` that of the second's material, in its axes, for a moving track; `along` the first's forward axis,
         which must not become normal to the surfaces. By default it is x for laws with a direction (creep, tires); the others take
         the first tangent of the second surface.
+
+        It is permanent. With `friction`, a coefficient or a pair (static, kinetic), in place of a law, the surfaces stick (roll),
+        slip, separate and land; see `contact` for `restitution`, `impact` and `tangential_restitution`. While they are apart the
+        parameters are those of the nearest points; so surfaces must be smooth and convex enough to have them.
         """
         where = f"contact {name!r}"
+        dry = dry_friction(friction, restitution, impact, where, tangential_restitution)
+        if dry is not None and contact is not None and not isinstance(contact, Rolling):
+            raise ModelError(f"{where}: it has a law of its tangential force, {contact!r}, or friction; give one of them")
         pairs = [tuple(str(p) for p in given) for given in (parameters, second_parameters)]
         if any(len(pair) != 2 for pair in pairs):
             raise ModelError(f"{where}: each surface needs two parameters, got {' and '.join(str(len(p)) for p in pairs)}")
@@ -425,7 +436,8 @@ class Model(JointBuilders, ConstraintBuilders):
                 name_of(first if matter is None else matter),
                 along,
                 vector_of(velocity, "m/s", f"velocity of {where}"),
-                contact,
+                contact if dry is None else ROLLING,
+                dry,
             ),
         )
 
@@ -541,7 +553,7 @@ class Model(JointBuilders, ConstraintBuilders):
         return model
 
     @property
-    def unilateral(self) -> tuple[Wheel | PointContact | Stop | JointFriction | ContactResistance, ...]:
+    def unilateral(self) -> tuple[Wheel | PointContact | SurfaceContact | Stop | JointFriction | ContactResistance, ...]:
         """Contacts that may slip and open."""
         return self.freeze().unilateral
 

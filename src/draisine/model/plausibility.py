@@ -257,6 +257,9 @@ def rules(system: System) -> Iterator[Rule]:
         yield LowerBound(f"radius of {where}", contact.radius, "m", zero=True, otherwise=", or 0 for a point")
         if contact.friction is not None:
             yield from _friction_rules(contact.friction, where)
+    for surfaces in system.surface_contacts:
+        if surfaces.friction is not None:
+            yield from _friction_rules(surfaces.friction, f"contact {surfaces.name!r}")
     yield from _joint_rules(system)
     size = system.downward_gravity
     if size is not None:

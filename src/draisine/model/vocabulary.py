@@ -128,6 +128,8 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     for contact in system.surface_contacts:
         for name, amount in contact.contact.amounts().items() if contact.contact is not None else ():
             yield f"{name} of the law of contact {contact.name!r}", amount
+        for name, amount in contact.friction.amounts().items() if contact.friction is not None else ():
+            yield f"{name} of contact {contact.name!r}", amount
     for edge in system.edges:
         yield from _components(f"knife edge {edge.name!r}", edge.at)
     constants = system.constants

@@ -19,6 +19,7 @@ from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.joint_contacts import JointSlip, JointStop, exclusive_rows
 from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.resistances import ResistanceOfContact
+from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.formulations import Augmented
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
@@ -175,7 +176,7 @@ class AugmentedFormulation(BaseFormulation):
             ways = [k for k, way in enumerate(("along", "across")) if f"{contact.name}_{way}" in names]
             tangential = tuple(names.index(f"{contact.name}_{('along', 'across')[k]}") for k in ways)
             closed, sticks, *direction = (scope.symbol(entry.name) for entry in mode_entries(contact.name))
-            ground = contact if isinstance(contact, WheelOnGround | PointOnSurface) else None
+            ground = contact if isinstance(contact, WheelOnGround | PointOnSurface | SurfacePair) else None
             own = f"{contact.name}_normal"
             host = loads.index(contact.item.of) if isinstance(contact, ResistanceOfContact) else None
             normal = names.index(own) if own in names else None

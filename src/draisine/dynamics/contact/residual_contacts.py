@@ -40,9 +40,9 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     pairs = {c.name: SurfacePair(c, measures) for c in system.surface_contacts}
     special = measures.scope.special
     for k, name in enumerate(("gap", "gap_along", "gap_across")):
-        asked: dict[str, WheelOnGround | KnifeEdgeOnGround | PointOnSurface] = {
+        asked: dict[str, WheelOnGround | KnifeEdgeOnGround | PointOnSurface | SurfacePair] = {
             **found,
-            **({**blades, **points} if k == 0 else {}),
+            **({**blades, **points, **pairs} if k == 0 else {}),
         }
         special[name] = _measure(name, {n: partial(_entry, c, "gap", k) for n, c in asked.items()})
     for k, row in enumerate(ROWS):

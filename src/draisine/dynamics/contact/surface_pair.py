@@ -3,7 +3,10 @@
 Each surface is given by a point as a function of two surface parameters, in the axes of its frame. At the contact both points
 coincide (three residuals) and the tangents of the first surface are orthogonal to the normal of the second (two): five equations
 for four parameters and one constraint on the bodies. The parameters have no inertia, so only the first residual, along the
-normal, has a force: its multiplier is N, the force of the second body on the first."""
+normal, has a force: its multiplier is N, the force of the second body on the first.
+
+With friction the contact may open: then the other four residuals, which stay, say that the parameters are those of the nearest
+points, and the first one is their distance."""
 
 from __future__ import annotations
 
@@ -32,7 +35,28 @@ class SurfacePair:
     measures: Measures
 
     supported_by_joints = False
-    friction: ClassVar[DryFriction | None] = None  # it is permanent
+    bounded: ClassVar[bool] = False
+    row_scales: ClassVar[tuple[ca.SX, ca.SX]] = (ca.SX(1), ca.SX(1))  # of the slips in its rows
+
+    @property
+    def friction(self) -> DryFriction | None:
+        """None where it is permanent."""
+        return self.item.friction
+
+    @property
+    def gap(self) -> tuple[ca.SX]:
+        """The distance of the nearest points."""
+        return (self.residuals[0],)
+
+    @property
+    def lands(self) -> ca.SX:
+        """It closes only where this is positive."""
+        return ca.SX(1)
+
+    @property
+    def size(self) -> ca.SX:
+        """Of what it may fly past; 0 for none."""
+        return ca.SX(0)
 
     @property
     def name(self) -> str:

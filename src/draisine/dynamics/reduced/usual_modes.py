@@ -24,7 +24,10 @@ from draisine.program.program import Program
 
 def usual_system(system: System, contacts: Sequence[ContactRows]) -> System | None:
     """The description with the contacts in their usual modes; None where they have none: dry friction of joints, which is never
-    open, wheels that do not stick, and parts of a ground profile, of which a wheel touches one or another."""
+    open, wheels that do not stick, parts of a ground profile, of which a wheel touches one or another, and surfaces, whose
+    parameters belong to their contact."""
+    if any(pair.friction is not None for pair in system.surface_contacts):
+        return None
     if any(c.normal is None or c.bounded or (c.stands and not _can_stick(c)) for c in contacts):
         return None
     fixed = in_modes(system, {c.name: "stick" if c.stands else "open" for c in contacts})

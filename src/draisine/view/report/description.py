@@ -11,7 +11,7 @@ from draisine.bicycle.whipple_matrices import whipple_matrices
 from draisine.errors import DraisineError
 from draisine.expr.expression import Expr
 from draisine.model.file_joints import joint_table
-from draisine.model.items import Body, PointContact, System, Vector, Wheel, resistances_of
+from draisine.model.items import Body, PointContact, SurfaceContact, System, Vector, Wheel, resistances_of
 from draisine.program.program import DaeResidual
 from draisine.symbolic.rendering.document import LOOP_CLOSURES
 from draisine.symbolic.rendering.formulas import mathml_name
@@ -227,17 +227,20 @@ def _contacts(subject: Subject, system: System) -> list[str]:
 def _unilateral(subject: Subject, system: System) -> list[str]:
     """Contacts that stick, slip and open, with friction and impact."""
     rows = []
-    contacts: list[Wheel | PointContact] = [*system.wheels, *system.point_contacts]
+    contacts: list[Wheel | PointContact | SurfaceContact] = [*system.wheels, *system.point_contacts, *system.surface_contacts]
     for contact in contacts:
         law = contact.friction
         if law is None:
             continue
         static, kinetic = ("∞" if amount is None else _amount(subject, amount) for amount in (law.static, law.kinetic))
         kinetic = str(law.kinetic) if law.depends_on_slip else kinetic
-        where = f"wheel of {contact.body}" if isinstance(contact, Wheel) else f"{contact.point} – {contact.on}"
+        if isinstance(contact, SurfaceContact):
+            where = f"{contact.first} – {contact.second}"
+        else:
+            where = f"wheel of {contact.body}" if isinstance(contact, Wheel) else f"{contact.point} – {contact.on}"
         rows.append((contact.name, where, static, kinetic, _amount(subject, law.restitution), law.impact))
     head = ("contact", "between", "static friction", "kinetic friction", "restitution", "impact")
-    resistances = [one for contact in contacts for one in resistances_of(contact)]
+    resistances = [one for c in contacts if not isinstance(c, SurfaceContact) for one in resistances_of(c)]
     levers = [(one.of, one.kind, _amount(subject, one.lever)) for one in resistances]
     lines = _captioned(head, rows, "Contacts that stick, slip and open")
     return lines + _captioned(
