@@ -98,7 +98,8 @@ def _frictionless(contact: Wheel | PointContact | SurfaceContact | Stop | JointF
 
 def _permanent(contact: Contact, modes: Mapping[str, str]) -> Contact:
     law = contact.friction
-    for one in () if isinstance(contact, SurfaceContact) else resistances_of(contact):
+    resistances: tuple[ContactResistance, ...] = () if isinstance(contact, SurfaceContact) else resistances_of(contact)
+    for one in resistances:
         if modes.get(one.name) == "open" and law is not None:
             rolling = one.kind == "rolling"
             law = replace(law, rolling_resistance=None) if rolling else replace(law, drilling_resistance=None)

@@ -48,7 +48,8 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
         profile, friction = ground.items("profile", []), ground.amount("friction", 1)
         model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes, profile, friction)
     model.independent(*top.texts("independent", []))
-    model.impacts(top.text("impacts", IMPACT_ORDERS[0], IMPACT_ORDERS))
+    order = top.text("impacts", IMPACT_ORDERS[0], IMPACT_ORDERS)
+    model.impacts(order, without_collision=top.flag("impacts_without_collision", False))
     model.freeze()
     return model
 
@@ -254,7 +255,7 @@ def _add_event(model: Model, name: str, value: Any, where: str) -> None:
     model.event(name, entry.expression("expression"), action, int(direction), entry.text("description", ""))
 
 
-_TOP = ("draisine", "name", "description", "gravity", "ground", "independent", "impacts")
+_TOP = ("draisine", "name", "description", "gravity", "ground", "independent", "impacts", "impacts_without_collision")
 _SECTIONS: _Sections = {
     "parameters": ("parameter", _add_parameter),
     "inputs": ("input", _add_input),

@@ -148,6 +148,7 @@ def text_of(system: System, target: Path | None = None) -> str:
     """The text of a model file; names of mesh files are relative to the folder `target`."""
     top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": _gravity(system)}
     top |= {} if system.impacts == IMPACT_ORDERS[0] else {"impacts": system.impacts}
+    top |= {"impacts_without_collision": True} if system.impacts_without_collision else {}
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]

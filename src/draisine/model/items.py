@@ -537,6 +537,7 @@ class System:
     joint_frictions: tuple[JointFriction, ...] = ()
     parts: tuple[Part, ...] = ()  # assemblies to which items belong
     impacts: str = IMPACT_ORDERS[0]  # of contacts that collide at the same time
+    impacts_without_collision: bool = False  # where no motion satisfies the law of friction
 
     def __hash__(self) -> int:
         return self._hash

@@ -77,7 +77,7 @@ class Model(JointBuilders, ConstraintBuilders):
         self._gravity: Vector = (Number(0.0), Number(0.0), Number(-9.81))
         self._ground = Ground()
         self._independent: tuple[str, ...] = ()
-        self._impacts = IMPACT_ORDERS[0]
+        self._impacts, self._without_collision = IMPACT_ORDERS[0], False
         self._last: System | None = None  # result of the last freeze
         self.notes: tuple[str, ...] = ()  # what the file of another format contains that the model does not
 
@@ -168,14 +168,20 @@ class Model(JointBuilders, ConstraintBuilders):
             raise ModelError(f"friction of the ground: a factor of the coefficients of friction, positive, got {share.value:g}")
         self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"), vertices, share)
 
-    def impacts(self, order: str) -> None:
+    def impacts(self, order: str = IMPACT_ORDERS[0], *, without_collision: bool = False) -> None:
         """How contacts that collide at the same time share their impulses: "simultaneous" (the default), or "sequential", one
-        after the other, the fastest approach first. See the page on contacts that open."""
+        after the other, the fastest approach first.
+
+        `without_collision` resolves Painlevé's paradox: where no motion satisfies the law of friction of a contact that slips, an
+        impact without approach ends its slip. By default the run ends there. See the page on contacts that open.
+        """
+        if not isinstance(without_collision, bool):
+            raise ModelError(f"impacts: without_collision is True or False, got {without_collision!r}")
         if order not in IMPACT_ORDERS:
             raise ModelError(
                 f"impacts are 'simultaneous' or 'sequential', got {order!r}{did_you_mean(str(order), IMPACT_ORDERS)}"
             )
-        self._impacts = order
+        self._impacts, self._without_collision = order, without_collision
 
     # ------------------------------------------------------------ bodies and points
 
@@ -533,6 +539,7 @@ class Model(JointBuilders, ConstraintBuilders):
             ground=self._ground,
             independent=self._independent,
             impacts=self._impacts,
+            impacts_without_collision=self._without_collision,
             **{kind: tuple(items.values()) for kind, items in in_order(self._items).items()},
         )
         # Every analysis freezes the model; comparing identical items is fast.
@@ -549,7 +556,7 @@ class Model(JointBuilders, ConstraintBuilders):
         for kind in KINDS:
             model._items[kind] = {item.name: item for item in getattr(system, kind)}
         model._gravity, model._ground, model._independent = system.gravity, system.ground, system.independent
-        model._impacts = system.impacts
+        model._impacts, model._without_collision = system.impacts, system.impacts_without_collision
         return model
 
     @property

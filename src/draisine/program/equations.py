@@ -137,6 +137,7 @@ class Unilateral:
     sequential: bool = False  # impacts of several contacts come one after the other
     bounded: bool = False  # it ends where it would not land
     host: int = -1  # the number of the contact whose resistance to rolling or drilling it is
+    without_collision: bool = False  # an impact ends its slip where no motion satisfies the law of friction
 
     @property
     def rows(self) -> tuple[int, ...]:

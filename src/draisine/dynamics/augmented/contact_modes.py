@@ -69,6 +69,7 @@ class ContactRows:
     size: ca.SX = field(default_factory=lambda: ca.SX(0))  # of what a body may fly past within a step: a sphere, an edge
     host: int | None = None  # the contact whose resistance it is, by its number …
     host_normal: int | None = None  # … and the row of its normal
+    without_collision: bool = False  # impacts resolve Painlevé's paradox
 
     @property
     def rows(self) -> tuple[int, ...]:

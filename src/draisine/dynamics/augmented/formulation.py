@@ -215,6 +215,7 @@ class AugmentedFormulation(BaseFormulation):
                     ca.SX(0) if ground is None else ground.size,
                     host,
                     None if host is None else self._loaded(found[host]),
+                    self.mechanism.system.impacts_without_collision,
                 )
             )
         return found

@@ -215,6 +215,7 @@ def augmented(
                 c.sequential,
                 c.bounded,
                 -1 if c.host is None else c.host,
+                c.without_collision,
             )
             for c in system.contacts
         ),

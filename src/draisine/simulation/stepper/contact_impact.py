@@ -40,19 +40,51 @@ MOST_PARTS = 20000
 
 def impact_on_one(c: ContactModes, i: int, restitution: float) -> int:
     """Impulses of an impact of contact i alone, in `impulse`."""
+    before = begin_path(c, i)
+    first = path_scale(c, i)
+    if kinetic(c, i) < 0.0 and c.ways[i] > 0:
+        stop_slip(c, i)
+    return compress_and_return(c, i, restitution, before, first)
+
+
+def impact_without_collision(c: ContactModes, i: int) -> int:
+    """The same of a contact that slips and does not approach, where friction presses it into the other body so that no force is
+    enough: the impulse first ends its slip, which makes it approach, and then the approach."""
+    before = begin_path(c, i)
+    first = path_scale(c, i)
+    for _ in range(MOST_PARTS):
+        size = slip_size(c, i, c.path)
+        if size <= STOPPED * first:
+            return compress_and_return(c, i, c.coefficient[3 * i + 2], before, first)
+        step = straight_part(c, i, True, 1, 1e300) if is_straight(c, i, size) else curved_part(c, i, 1, 1e300)
+        if step < 0.0 or not math.isfinite(c.path[4]):
+            return INCONSISTENT
+    return INCONSISTENT
+
+
+def begin_path(c: ContactModes, i: int) -> float:
+    """Velocities of contact i without impulses; return the normal one."""
     y = c.path
     for k in range(7):
         y[k] = 0.0
     y[0] = c.speed[int(c.normal[i])]
     for w in range(c.ways[i]):
         y[1 + w] = c.speed[int(c.tangential[i]) + w]
-    first = abs(y[0])
+    return y[0]
+
+
+def path_scale(c: ContactModes, i: int) -> float:
+    """The largest velocity before the impact."""
+    first = abs(c.path[0])
     for w in range(c.ways[i]):
-        first = max(first, abs(y[1 + w]))
-    before = y[0]
-    if kinetic(c, i) < 0.0 and c.ways[i] > 0:
-        stop_slip(c, i)
-    if follow_path(c, i, 0, 0.0, first) != FOUND:  # compression
+        first = max(first, abs(c.path[1 + w]))
+    return first
+
+
+def compress_and_return(c: ContactModes, i: int, restitution: float, before: float, first: float) -> int:
+    """Follow the impulse to the end of compression, then of restitution."""
+    y = c.path
+    if follow_path(c, i, 0, 0.0, first) != FOUND:
         return INCONSISTENT
     compressed, done = y[4], y[3]
     if restitution > 0.0:

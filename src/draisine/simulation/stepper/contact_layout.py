@@ -48,6 +48,7 @@ class ContactModes(Record):
     permanent: Integers  # rows of other constraints
     share: Vector  # (m) compliance of a row, relative to that of contacts
     margins: Vector  # (2 c), and the condition of the independent velocities of the usual modes
+    without_collision: int  # 1 if impacts without approach resolve Painlevé's paradox
     sequential: int  # 1 if impacts of several contacts come one after the other
     bounded: Integers  # (c) 1 if a contact ends where it would not land: on a part of a ground profile
     below: Integers  # (c) 1 if an open contact has passed the other surface where it does not land, and is below it

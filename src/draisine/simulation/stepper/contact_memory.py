@@ -109,6 +109,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.pressing[:] = [c.normal if c.host < 0 else contacts[c.host].normal for c in contacts]
     made.permanent[:] = permanent
     made.bounded[:] = [c.bounded for c in contacts]
+    made.without_collision = int(any(c.without_collision for c in contacts))
     made.sequential = int(any(c.sequential for c in contacts))
     made.stands[:] = [c.stands for c in contacts]
     made.share[:] = [YIELDING if any(row in c.rows for c in contacts if c.normal < 0) else 1.0 for row in range(m)]

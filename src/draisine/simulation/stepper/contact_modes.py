@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import call_kernel
-from draisine.simulation.stepper.contact_complementarity import keep_modes, solve_complementarity
+from draisine.simulation.stepper.contact_complementarity import keep_modes, lifts, solve_complementarity
 from draisine.simulation.stepper.contact_impact import (
     find_group,
     group_resistances,
     impact_on_one,
     impact_on_several,
+    impact_without_collision,
     is_resisted,
     restore_others,
     restrict_to_group,
@@ -36,6 +37,7 @@ from draisine.simulation.stepper.contact_laws import (
 from draisine.simulation.stepper.contact_layout import (
     ENDLESS,
     FOUND,
+    INCONSISTENT,
     MODE_ENTRIES,
     OPEN,
     SINGULAR_MASS,
@@ -114,7 +116,32 @@ def change_modes(s: Stepper, row: int) -> int:
         c.excluded[ended] = 1 + leaves(c, ended, which)
         if which == 0:
             c.vanished, c.negligible = ended, negligible_acceleration(s, ended)
-    return settle(s, ended if row >= 0 else -1, which)
+    reason = settle(s, ended if row >= 0 else -1, which)
+    if reason != CONTINUE and c.outcome == INCONSISTENT and c.without_collision != 0 and strike_without_collision(s):
+        reason = settle(s, -1, 0)
+    return reason
+
+
+def strike_without_collision(s: Stepper) -> bool:
+    """Painlevé's paradox of one contact that slips: an impact that begins without approach; False if there is none."""
+    c, slides = s.modes, -1
+    for i in range(c.contacts):
+        if c.active[i] != 0 and has_normal(c, i) and c.settled[i] != 0 and lifts(c, i):
+            slides = i
+    if slides < 0 or is_resisted(c, slides):
+        return False
+    find_group(c, slides)
+    for i in range(c.contacts):
+        if i != slides and c.group[i] != 0:
+            return False  # the impulses of several contacts are not known
+    c.outcome = impact_without_collision(c, slides)
+    if c.outcome != FOUND:
+        return False
+    apply_impulse(s)
+    release_separated(s, RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300)))
+    for i in range(c.contacts):
+        c.excluded[i] = 0
+    return True
 
 
 def negligible_acceleration(s: Stepper, i: int) -> float:
