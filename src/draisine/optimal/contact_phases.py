@@ -20,6 +20,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -33,6 +34,9 @@ from draisine.program.equations import Equations, Unilateral
 from draisine.program.fixed_modes import Mode, mode_values, read_modes
 from draisine.program.linear_solve import LinearSolveProgram
 
+if TYPE_CHECKING:
+    from draisine.optimal.maneuver import OptimalControlProblem
+
 Reals = NDArray[np.float64]
 
 _DRAWN = 3  # random states at which the dependence of forces on controls is seen
@@ -42,7 +46,8 @@ _INDEPENDENT = 1e-9  # relative change of a force below which controls do not de
 def frictionless(equations: Equations) -> frozenset[str]:
     """Contacts whose coefficient of friction is zero."""
     terms = equations.contact_terms
-    assert terms is not None
+    if terms is None:
+        return frozenset()
     found = terms.function.call(terms.symbols())[[s.name for s in terms.outputs].index("coefficients")]
     return frozenset(c.name for i, c in enumerate(equations.unilateral) if found[3 * i].is_zero())
 
@@ -56,6 +61,16 @@ def modes_of(equations: Equations, given: Mapping[str, str]) -> dict[str, Mode]:
                 "made; describe plane ground instead"
             )
     return read_modes(equations, given, frictionless(equations))
+
+
+def refuse_modes(function: str, maneuver: OptimalControlProblem) -> None:
+    """Refuse a maneuver with given modes of contacts, for functions of one set of equations."""
+    if any(problem.contact_modes for problem in maneuver.phases):
+        raise ArgumentError(
+            f"{function}: the maneuver states modes of contacts, .modes(…), through which Collocation and MultipleShooting lead; "
+            f"{function} takes one set of equations. Fix the modes of the model, model.in_modes({{…}}), or leave out friction= "
+            "for contacts that are ideal and permanent"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +233,10 @@ class ContactPhase:
             mode = during[c.name]
             if not mode.closed or c.normal < 0:  # dry friction of joints takes no impulse
                 continue
+            if not terms["landing"][4 * i].is_zero():
+                raise ArgumentError(
+                    f"{self.source.name}: contact {c.name!r} has tangential restitution, which phases do not have; leave it out"
+                )
             _, kinetic, restitution = self._coefficients(i)
             solved.append(c.normal)
             bounces = c.name in struck
@@ -243,18 +262,19 @@ class ContactPhase:
         impulses = chosen @ ca.solve(ca.SX(ca.densify(system)), ca.densify(side))
         change = response @ impulses
         velocities = {v.name: self.symbols.plant.values[v.name] + change[k] for k, v in enumerate(self.source.velocities)}
-        return Landing(velocities, tuple(self._impulse_conditions(during, impulses)))
+        slips = terms["speed"] + delassus @ impulses
+        return Landing(velocities, tuple(self._impulse_conditions(during, impulses, slips)))
 
     def _slip_factor(self, c: Unilateral, mode: Mode) -> int:
         if c.count > 1:
             raise ArgumentError(
-                f"{self.source.name}: contact {c.name!r} slips in two dimensions, and the direction of its slip changes within an "
+                f"{self.source.name}: contact {c.name!r} slips in two dimensions, and the direction of its slip changes in an "
                 "impact; let it stick, or describe a motion in a plane"
             )
         return mode.direction
 
-    def _impulse_conditions(self, during: Mapping[str, Mode], impulses: ca.SX) -> list[Condition]:
-        """Impulses push, and are within the friction of contacts that stick."""
+    def _impulse_conditions(self, during: Mapping[str, Mode], impulses: ca.SX, after: ca.SX) -> list[Condition]:
+        """Impulses push, and are within the friction of contacts that stick; slips keep their direction within the impact."""
         found: list[Condition] = []
         for i, c, _ in self._contacts:
             mode = during[c.name]
@@ -266,6 +286,10 @@ class ContactPhase:
             if mode.sticks and c.count and kinetic is not None:
                 sides = _cone(kinetic * normal, [impulses[c.tangential + k] for k in range(c.count)])
                 found += [Condition(f"impulse of {c.name} sticks", side, 0.0, math.inf) for side in sides]
+            elif mode.direction:
+                for when, speed in (("before", self._terms["speed"]), ("after", after)):
+                    forward = mode.direction * speed[c.tangential]
+                    found.append(Condition(f"{c.name} slips on {when} its impact", forward, 0.0, math.inf))
         return found
 
 

@@ -1,7 +1,7 @@
 """Verification across modes: the control alone, simulated with contacts that stick, slip, open and land by themselves.
 
-The phases of a maneuver have given modes. This run is told the start and the control only. It must take the same modes in the same
-order, and pass through the same states.
+The phases of a maneuver have given modes. This run is given the start and the control only. It must take the same modes in the
+same order, and pass through the same states.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.scaling import LEAST_SIZE
-from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
+from draisine.optimal.verdict import OTHER_MODES, TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, trajectory
 from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
@@ -320,7 +320,9 @@ class Solution(Result):
         return Status(kind, text)
 
     def _advice(self) -> str:
-        """What to do about a mesh that is too coarse."""
+        """What to do about a motion that misses its conditions, or a mesh that is too coarse."""
+        if any(m.name.startswith(OTHER_MODES) for m in self.verdict.missed):
+            return "contacts take other modes than those stated; state these, modes(…), or bounds that exclude them"
         if not (self.refined or self.rounds > 1):
             return "solve() or refine=Refinement(…) refines the mesh"
         why = next((note for note in self.notes if note.startswith(REFINEMENT_NOTES)), "refinement did not reach its tolerance")

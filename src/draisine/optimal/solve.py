@@ -20,6 +20,7 @@ from draisine.optimal.first_order_conditions import kkt, pontryagin
 from draisine.optimal.guess import Guess, LinearGuess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
 from draisine.optimal.minimum_principle import better_controls
+from draisine.optimal.mode_verification import across_modes
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.refinement import Refinement, next_meshes
@@ -34,7 +35,6 @@ from draisine.optimal.transcription import (
     transcribe,
 )
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
-from draisine.optimal.mode_verification import across_modes
 from draisine.optimal.verification import GROWTH, Simulated, simulate_phase, stable_windows, transition_matrices
 from draisine.program.switching import jumps_of
 from draisine.results.status import Ending, ProgressCallback

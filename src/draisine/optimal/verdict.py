@@ -31,6 +31,7 @@ Reals = NDArray[np.float64]
 
 TOLERANCE = 1e-6  # of the scale of each quantity
 LISTED = 3
+OTHER_MODES = "the modes of phase"  # begins the name of a miss
 STENCIL = 8  # samples through which states and inputs are interpolated at a peak: exact for polynomial controls
 
 
@@ -233,7 +234,6 @@ class _Checked:
             found.append(Miss(f"{name} of the nodes", float(gap[k, i]), self._unit(name), float(size[i]), t, self._number))
         return found
 
-
     def across(self, continues: bool, goes_on: bool, tolerance: float) -> list[Miss]:
         """Modes of contacts in the run that changes them by itself, and its states at mesh points away from their changes, which
         are at the begin of a phase that `continues` another and at the end of one that `goes_on` into another."""
@@ -247,7 +247,7 @@ class _Checked:
         found = []
         if wrong:
             low, _, ((name, mode, stated), *_) = max(wrong, key=lambda w: w[1] - w[0])
-            text = f"the modes of phase {number + 1} ({name}: {mode}, not {stated})"
+            text = f"{OTHER_MODES} {number + 1} ({name}: {mode}, not {stated})"
             lasting = sum(high - low for low, high, _ in wrong)
             found.append(Miss(text, lasting, "s", SHORT * solution.duration / tolerance, low, number))
         chosen = slice(1 if continues else 0, -1 if goes_on else None)

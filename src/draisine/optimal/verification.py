@@ -113,9 +113,7 @@ def simulate_phase(
     samples = _samples(phase, runs, driven)
     count = Statistics(*(sum(getattr(r, n) for r in runs) for n in ("evaluations", "accepted", "rejected")))
     jumps = len(grid.control_local) == 1
-    return Simulated(
-        phase, p, runs[-1].final_state, breaks, runs[-1].status, count, samples, driven.every, jumps, (0, *restarts)
-    )
+    return Simulated(phase, p, runs[-1].final_state, breaks, runs[-1].status, count, samples, driven.every, jumps, (0, *restarts))
 
 
 class Driven(NamedTuple):

@@ -6,7 +6,7 @@ states, so that a motion goes through several of them without a change of coordi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -131,7 +131,7 @@ def _with_residuals(program: Program, kept: list[int]) -> Program:
     """A program with some of its residuals."""
     symbols = program.symbols()
     ins = {slot.name: (symbol, slot.labels) for slot, symbol in zip(program.inputs, symbols, strict=True)}
-    outs = {}
+    outs: dict[str, tuple[ca.SX, Sequence[str]]] = {}
     for slot, result in zip(program.outputs, program.function.call(symbols), strict=True):
         if slot.name == "residuals":
             labels = [slot.labels[i] for i in kept] if slot.labels else []

@@ -27,7 +27,7 @@ class Substitution(NamedTuple):
     """A slot, its new symbols with labels, and its old entries as a function of time and these."""
 
     slot: str
-    count: int
+    size: int
     labels: tuple[str, ...]
     original: Callable[[ca.SX, ca.SX], ca.SX]
 
@@ -37,7 +37,7 @@ class Substitution(NamedTuple):
             return program
         symbols = {slot.name: symbol for slot, symbol in zip(program.inputs, program.symbols(), strict=True)}
         given = {**symbols}
-        symbols[self.slot] = ca.SX.sym(self.slot, self.count)
+        symbols[self.slot] = ca.SX.sym(self.slot, self.size)
         given[self.slot] = self.original(symbols.get("t", ca.SX(0)), symbols[self.slot])
         results = program.function.call([given[slot.name] for slot in program.inputs])
         outs = {slot.name: (result, slot.labels) for slot, result in zip(program.outputs, results, strict=True)}
