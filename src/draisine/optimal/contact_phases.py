@@ -2,7 +2,7 @@
 
 In a mode the equations are smooth (`program.fixed_modes`). Along a phase the mode must be admissible,
 
-    λ_n ≥ 0 while a contact is closed,   μ_s λ_n ≥ |λ_t| while it sticks,   d s ≥ 0 while it slips along d,   g ≥ 0 while it is open.
+    λ_n ≥ 0 while it is closed,   μ_s λ_n ≥ |λ_t| while it sticks,   d s ≥ 0 while it slips along d,   g ≥ 0 while it is open.
 
 A phase ends where its mode does: at g = 0 for a landing, at s = 0 for a slip that ends. A contact that lifts, or begins to slip,
 reaches λ_n = 0 or μ_s λ_n = |λ_t| there, unless controls that jump at the end decide it; then the conditions of both phases say
