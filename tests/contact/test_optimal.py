@@ -199,6 +199,11 @@ def test_modes_are_stated_for_every_phase_and_refused_by_name() -> None:
         dr.optimal.predictive(sliding, rate=10, horizon=1.0)
     with pytest.raises(ArgumentError, match="a contact that bounces is open before and after it"):
         sliding.then(dr.maneuver(m).modes(floor="stick"), impact={"floor": "stick"}).solve()
+    rolls = dr.Model("rolls")
+    rolls.free(rolls.body("ball", mass=1, inertia=(0.1, 0.1, 0.1)))
+    rolls.contact("floor", "ball", radius=0.5, friction=0.4, rolling_resistance=0.01)
+    with pytest.raises(ArgumentError, match="is the resistance of a contact to rolling or drilling"):
+        dr.maneuver(rolls).modes(floor="stick").finish(ball_x=1).minimize("time").solve()
     with pytest.raises(ArgumentError, match=r"modes\(x=…\): no contact 'x' opens and slips \(there are none\)"):
         dr.maneuver(dr.gallery.cart_pole()).modes(x="open").start(pole=1).finish(pole=0).minimize("time").solve()
 

@@ -60,6 +60,11 @@ def modes_of(equations: Equations, given: Mapping[str, str]) -> dict[str, Mode]:
                 f"{equations.name}: contact {contact.name!r} is one with a part of a ground profile, of which phases are not "
                 "made; describe plane ground instead"
             )
+        if contact.host >= 0:
+            raise ArgumentError(
+                f"{equations.name}: {contact.name!r} is the resistance of a contact to rolling or drilling, which phases do not "
+                "have; leave it out of the model"
+            )
     return read_modes(equations, given, frictionless(equations))
 
 
