@@ -19,7 +19,7 @@ Points = tuple[Equations, Reals, Reals, Reals]  # equations, and (t, x, u) in ro
 
 def contact_warnings(problem: EstimationProblem, method: FitMethod, outcome: Outcome) -> Iterator[str]:
     """What contacts would have to do at the samples, or at the starts of windows, of each experiment."""
-    if contact_margins(problem.equations) is None:
+    if problem.equations.unilateral or contact_margins(problem.equations) is None:  # unilateral ones slip and open
         return
     p, _ = problem.parameters(outcome.unknowns)
     for recording, points in zip(problem.recordings, _motions(problem, method, outcome), strict=True):

@@ -21,7 +21,7 @@ from draisine.estimation.solve import EXACT, FitMethod, Outcome, evaluate_at_gue
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import checked, refuse_unilateral
+from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.status import ProgressCallback
 
@@ -121,7 +121,6 @@ def identifiability(
     >>> print(reported.unidentifiable[0])
     b +100 %, a -100 %: not at all
     """
-    refuse_unilateral("identifiability", model)
     problem = build_problem(model, data, unknown, measured, **given)
     return Identifiability(
         problem.names, evaluate_at_guess(problem, method or SingleShooting(), _initial_noise(problem)).root, problem.sizes
@@ -142,9 +141,10 @@ def fitted(
     seen = evaluate_at_guess(problem, method, sigmas)
     before = Identifiability(problem.names, seen.root, problem.sizes)
     if before.without_effect:
+        where = "in the modes that contacts take at the guess; give another guess=" if problem.equations.unilateral else "here"
         raise DataError(
-            f"{', '.join(before.without_effect)}: the measurements ({', '.join(problem.quantities)}) do not depend on it here; "
-            "remove it, measure other quantities, or use another motion"
+            f"{', '.join(before.without_effect)}: the measurements ({', '.join(problem.quantities)}) do not depend on it "
+            f"{where}; remove it, measure other quantities, or use another motion"
         )
     trials: tuple[Trial, ...] = ()
     if starts is None:

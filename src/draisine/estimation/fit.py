@@ -258,7 +258,8 @@ class Fit(Result):
         vague = [c for c in self.identifiability.unidentifiable if self.noise_known or not np.isfinite(c.deviation)]
         found += [f"the data do not identify {c}" for c in vague]
         found += contact_warnings(self.problem, self.method, self.outcome)
-        if isinstance(self.method, SingleShooting) and jumps_of(self.problem.equations):
+        e = self.problem.equations
+        if isinstance(self.method, SingleShooting) and (e.unilateral or jumps_of(e)):
             found += Predictor(self.problem, self.method).warnings(self.outcome.unknowns)
         if self.outliers:
             some = "; ".join(f"{column} at {t:.6g} s" for _, column, t in self.outliers[:4])

@@ -43,6 +43,12 @@ STILL = 1e-7  # relative change of parameters
 
 def window_settings(method: MultipleShooting | Collocation, equations: Equations) -> WindowSettings:
     """How a method divides experiments of these equations into windows."""
+    if equations.unilateral:
+        contacts = ", ".join(contact.name for contact in equations.unilateral)
+        raise ArgumentError(
+            f"{type(method).__name__}: the contacts {contacts} of {equations.name} stick, slip and open, and the modes in which "
+            "a window begins are not known; use SingleShooting(), whose runs follow the modes, or fix them, model.in_modes({…})"
+        )
     if isinstance(method, Collocation):
         jumps = jumps_of(equations)
         if jumps:

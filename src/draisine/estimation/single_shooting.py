@@ -45,12 +45,13 @@ class Predicted:
 
 @dataclass(frozen=True, eq=False)
 class _Begin:
-    """A start: equations, state and its derivatives; `given` is everything it depends on."""
+    """A start: equations, state and its derivatives, parameters with the modes of contacts; `given` is all it depends on."""
 
     given: bytes
     equations: Equations
     x: Reals
     jacobian: Reals
+    modes: Reals  # behind the parameters
 
 
 class Predictor:
@@ -90,7 +91,7 @@ class Predictor:
         problem = start_problem(e)
         begin, fitting, x0 = initial_state(problem, targets, recording.first_inputs, p, recording.begin)
         jacobian = initial_jacobian(problem, targets, begin, fitting, self._directions)
-        self._starts[key] = _Begin(given, fitting, x0, jacobian)
+        self._starts[key] = _Begin(given, fitting, x0, jacobian, begin.given[2][len(e.parameters) :])
         return self._starts[key]
 
     def _run(self, key: int, starts: dict[str, float], p: Reals, shift: Reals) -> tuple[Reals, Reals, Reals, str]:
@@ -116,6 +117,7 @@ class Predictor:
     def _integrated(self, key: int, begin: _Begin, starts: dict[str, float], p: Reals, times: Reals | None = None) -> VariedRun:
         recording = self.problem.recordings[key]
         samples = np.unique(recording.times) if times is None else times
+        p = np.concatenate([p, begin.modes])
         return integrate_varied(
             recording.with_recorded_inputs(begin.equations),
             begin.x,
@@ -173,7 +175,7 @@ def _start_parameters(equations: Equations) -> list[int]:
     met = {i for i, q in enumerate(equations.parameters) if rates or q.unit == "m"}
     for slot, _ in enumerate(motion.outputs):
         met |= set(motion.function.jac_sparsity(slot, place).get_col())
-    return sorted(met)
+    return sorted(i for i in met if i < len(equations.parameters))  # modes of contacts follow from the start
 
 
 def _reported(run: VariedRun, names: tuple[str, ...], p: Reals, moving: bool) -> tuple[Reals, Reals, Reals]:
@@ -185,8 +187,9 @@ def _reported(run: VariedRun, names: tuple[str, ...], p: Reals, moving: bool) ->
         equations = segment.equations
         plain = equations.plain if isinstance(equations, VariedEquations) else equations
         count = len(plain.states)
+        given_p = p if segment.parameters is None else segment.parameters  # with the modes of contacts
         y, by_state, by_given = measurement_function(plain, names, run.directions)(
-            segment.times, segment.states[:, :count], segment.inputs, p
+            segment.times, segment.states[:, :count], segment.inputs, given_p
         )
         change = by_state @ s
         given = [j for j, d in enumerate(run.directions) if d.slot != "x"]
@@ -194,7 +197,9 @@ def _reported(run: VariedRun, names: tuple[str, ...], p: Reals, moving: bool) ->
         values.append(y)
         jacobian.append(change)
         state = segment.states[:, :count]
-        rates.append(measured_rates(plain, names, segment.times, state, segment.inputs, p) if moving else np.full_like(y, np.nan))
+        rates.append(
+            measured_rates(plain, names, segment.times, state, segment.inputs, given_p) if moving else np.full_like(y, np.nan)
+        )
     return np.concatenate(values), np.concatenate(jacobian), np.concatenate(rates)
 
 

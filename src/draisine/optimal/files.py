@@ -93,6 +93,7 @@ def statement(solution: Solution) -> dict[str, str]:
         add("the start", *(f"{name}={_number(value)}" for name, value in sorted(problem.targets.items())), phase.start_fixed)
         add("the start", *(float(q.default) for q in phase.equations.states), *(c.name for c in phase.start_rows))
         add("links of phases", problem.link.joined, *(f"{name}={value}" for name, value in sorted(problem.link.jump.items())))
+        add("modes of contacts", *sorted(problem.contact_modes.items()), *sorted(problem.link.impact.items()))
         add("the finish", *_ranges(phase.ends), *(f"{name}={float(value)!r}" for name, _, value in phase.dropped))
         add("bounds", *_ranges(phase.path), *(f"{n}: {float(a)!r} {float(b)!r}" for n, (a, b) in sorted(phase.limits.items())))
         add("the duration", *map(float, phase.times))

@@ -33,7 +33,6 @@ from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.restore import load
 from draisine.optimal.solve import solve
 from draisine.optimal.stated_numbers import stated_number, stated_range, stated_seconds
-from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start
 from draisine.results.status import ProgressCallback
@@ -62,10 +61,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class PhaseLink:
-    """Link between two phases: `joined` states are continuous (None: all that both have), `jump` gives expressions for others."""
+    """Link between two phases: `joined` states are continuous (None: all that both have), `jump` gives expressions for others;
+    `impact` names contacts that bounce."""
 
     joined: tuple[str, ...] | None = None
     jump: Mapping[str, Amount] = field(default_factory=dict)
+    impact: Mapping[str, str] = field(default_factory=dict)  # contacts that bounce, with the mode within their impact
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class OptimalControlProblem:
     constant_inputs: Mapping[str, float] = field(default_factory=dict)
     chosen_controls: tuple[str, ...] = ()
     period: Periodic | None = None
+    contact_modes: Mapping[str, str] = field(default_factory=dict)
     previous: OptimalControlProblem | None = None
     link: PhaseLink = field(default_factory=PhaseLink)
 
@@ -194,13 +196,27 @@ class OptimalControlProblem:
         """Periodicity: the named quantities are equal at both ends, and free; without names, all except the `displaced` ones."""
         return replace(self, period=Periodic(names, _names(displaced)))
 
+    def modes(self, **modes: str) -> OptimalControlProblem:
+        """The modes that contacts have in this phase: "stick", "slip", "slip+", "slip-" or "open"; see docs/contact_optimal.md.
+
+        A phase ends where its modes do. Where a contact lands, velocities jump by its impact.
+        """
+        return replace(self, contact_modes={**self.contact_modes, **modes})
+
     def then(
-        self, second: OptimalControlProblem, *, joined: Sequence[str] | None = None, jump: Mapping[str, Amount] | None = None
+        self,
+        second: OptimalControlProblem,
+        *,
+        joined: Sequence[str] | None = None,
+        jump: Mapping[str, Amount] | None = None,
+        impact: Mapping[str, str] | None = None,
     ) -> OptimalControlProblem:
         """This maneuver followed by another; costs are added. States that both have are continuous, or only those `joined`;
-        `jump` gives initial states of the second by expressions of final quantities of the first."""
+        `jump` gives initial states of the second by expressions of final quantities of the first. `impact` names contacts that
+        are open in both and bounce between them, with their mode within the impact, {"floor": "slip+"}."""
         chain = second.phases
-        first = replace(chain[0], previous=self, link=PhaseLink(None if joined is None else _names(joined), dict(jump or {})))
+        link = PhaseLink(None if joined is None else _names(joined), dict(jump or {}), dict(impact or {}))
+        first = replace(chain[0], previous=self, link=link)
         for later in chain[1:]:
             first = replace(later, previous=first)
         return first
@@ -248,8 +264,7 @@ class OptimalControlProblem:
 
 def maneuver(model: Model | System | Equations) -> OptimalControlProblem:
     """State an optimal control problem for a model or equations: `.start(…)`, `.finish(…)`, `.bounds(…)`, `.along(…)`,
-    `.minimize(…)`, `.duration(…)`, `.optimize(…)`, `.periodic(…)`, `.then(…)`, and `.solve()`."""
-    refuse_unilateral("maneuver", model)
+    `.minimize(…)`, `.duration(…)`, `.optimize(…)`, `.periodic(…)`, `.modes(…)`, `.then(…)`, and `.solve()`."""
     return OptimalControlProblem(model)
 
 

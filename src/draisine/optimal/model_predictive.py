@@ -20,6 +20,7 @@ from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
 from draisine.expr.tables import Table
 from draisine.numerics.direct_methods import Collocation
+from draisine.optimal.contact_phases import refuse_modes
 from draisine.optimal.guess import guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, Search
 from draisine.optimal.maneuver import OptimalControlProblem
@@ -185,6 +186,7 @@ def predictive(
         raise ArgumentError(
             f"predictive: a horizon of {horizon:g} s must be a whole number of periods of {1 / rate:g} s, two or more"
         )
+    refuse_modes("predictive", subject.maneuver if isinstance(subject, Solution) else subject)
     scheme = Collocation("radau", degree, periods, constant_controls=True)
     if isinstance(subject, Solution):
         phase = _tracking_phase(subject, scheme, horizon, weights or {}, input_weights or {})

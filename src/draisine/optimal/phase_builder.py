@@ -19,12 +19,14 @@ from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
 from draisine.numerics.direct_methods import MultipleShooting
 from draisine.numerics.rank import independent_rows
+from draisine.optimal.contact_phases import NO_LANDING, ContactPhase, Landing, modes_of
 from draisine.optimal.end_conditions import EndConditions, resolve_end_conditions
 from draisine.optimal.phase import Phase, algebraic_guess, evaluator, middle, needed_states
 from draisine.optimal.stated_numbers import checked_number, checked_numbers, rate_unit, stated_range, units_of
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
 from draisine.program.arguments import numbers, refuse_dependent
 from draisine.program.equations import Equations
+from draisine.program.fixed_modes import Mode, with_modes
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -44,8 +46,9 @@ def build_phases(maneuver: OptimalControlProblem, schemes: Sequence[object]) -> 
     """Builders and phases in order. A phase keeps the states that the next phase needs at its start."""
     unknown = tuple(dict.fromkeys(name for m in maneuver.phases for name, _ in m.unknown_parameters))
     builders: list[PhaseBuilder] = []
-    for m, scheme in zip(maneuver.phases, schemes, strict=True):
-        builders.append(PhaseBuilder(m, unknown, builders[-1] if builders else None, isinstance(scheme, MultipleShooting)))
+    for m, following, scheme in zip(maneuver.phases, (*maneuver.phases[1:], None), schemes, strict=True):
+        before = builders[-1] if builders else None
+        builders.append(PhaseBuilder(m, unknown, before, isinstance(scheme, MultipleShooting), following))
     phases: list[Phase] = []
     needed: Sequence[ca.SX] = ()
     for builder in reversed(builders):
@@ -63,6 +66,11 @@ def equations_of(model: Model | System | Equations) -> Equations:
     return model if isinstance(model, Equations) else derive(model, None, (), True)
 
 
+def _equations_of(problem: OptimalControlProblem) -> Equations:
+    model = problem.model
+    return equations_of(model.freeze() if isinstance(model, Model) else model)
+
+
 @dataclass(frozen=True, eq=False)
 class PhaseBuilder:
     """Builds one phase."""
@@ -71,11 +79,55 @@ class PhaseBuilder:
     unknown: tuple[str, ...]
     previous: PhaseBuilder | None
     explicit: bool  # whether ẏ = f without algebraic unknowns is needed
+    following: OptimalControlProblem | None = None
+
+    @cached_property
+    def source(self) -> Equations:
+        """The equations of all modes of contacts."""
+        return _equations_of(self.problem)
+
+    @cached_property
+    def _modes(self) -> dict[str, Mode]:
+        return modes_of(self.source, self.problem.contact_modes)
 
     @cached_property
     def equations(self) -> Equations:
-        model = self.problem.model
-        return equations_of(model.freeze() if isinstance(model, Model) else model)
+        """Those of this phase."""
+        if not self.source.unilateral and not self.problem.contact_modes:
+            return self.source
+        return with_modes(self.source, tuple(self._modes.items()))
+
+    @cached_property
+    def contacts(self) -> ContactPhase | None:
+        """The contacts that have given modes, if there are any."""
+        return ContactPhase(self.source, self._modes, self.symbols) if self.source.unilateral else None
+
+    @property
+    def _following_modes(self) -> tuple[dict[str, Mode], dict[str, Mode]]:
+        """The modes of the phase that follows, and of the impacts of contacts that bounce before it."""
+        assert self.following is not None
+        after = modes_of(self.source, self.following.contact_modes)
+        bounce = self.following.link.impact
+        for name, mode in bounce.items():
+            if name not in after or self._modes[name].closed or after[name].closed or mode == "open":
+                raise ArgumentError(
+                    f"{self.equations.name}: then(…, impact={{{name!r}: {mode!r}}}): a contact that bounces is open before and "
+                    "after it, and sticks or slips within its impact; a contact that is closed after it lands without being named"
+                )
+        within = modes_of(self.source, {**{name: str(mode) for name, mode in after.items()}, **bounce}) if bounce else {}
+        return after, {name: within[name] for name in bounce}
+
+    @cached_property
+    def landing(self) -> Landing:
+        """The impact at the end."""
+        if self.contacts is None or not self._continues:
+            return NO_LANDING
+        return self.contacts.impact(*self._following_modes)
+
+    @property
+    def _continues(self) -> bool:
+        """Whether a phase of the same model follows."""
+        return self.following is not None and _equations_of(self.following) is self.source
 
     @cached_property
     def symbols(self) -> SymbolicModel:
@@ -155,7 +207,7 @@ class PhaseBuilder:
                 f"{self.equations.name}: a later phase begins where the one before it ends; remove its start(…) and "
                 "periodic(…), and use then(…, joined=[…], jump={…}) for discontinuous states"
             )
-        if self.previous is not None and self.previous.equations is self.equations:
+        if self.previous is not None and self.previous.source is self.source:
             return self.previous.start
         begin = consistent_start(_starts(self.equations), targets, parameters=self.p, inputs=self.inputs)
         return begin.x
@@ -281,7 +333,7 @@ class PhaseBuilder:
                         f"{e.name}: bounds({name}=…) is a parameter; use optimize({name}=(low, high)) to optimize it"
                     )
                 found.append(Condition(name, v.named(name, f"bounds({name}=…)"), low, high))
-        return tuple(found)
+        return (*found, *(() if self.contacts is None else self.contacts.path))
 
     @cached_property
     def _ends(self) -> tuple[list[Condition], list[Condition]]:
@@ -295,6 +347,9 @@ class PhaseBuilder:
                 pair: Any = wanted if isinstance(wanted, tuple | list) else (wanted, wanted)
                 low, high = self._range(name, pair, "finish")
                 values.append(Condition(name, v.named(name, where), low, high))
+        if self.contacts is not None and self._continues:
+            values += self.contacts.ends(*self._following_modes, self.p, self.start, self.inputs)
+            values += self.landing.conditions
         rates = []
         for name, given in self.problem.end_rates:
             where, unit = f"finish({name}=…, rates=…)", rate_unit(units_of(self.equations).get(name))
@@ -325,6 +380,8 @@ class PhaseBuilder:
         for name in kept:
             if name in link.jump:
                 found[name] = earlier.value(link.jump[name], f"jump of {name!r}")
+            elif name in self.previous.landing.velocities:
+                found[name] = self.previous.landing.velocities[name]
             elif name in (link.joined if link.joined is not None else kept) and name in earlier.state_names:
                 found[name] = earlier.plant.values[name]
         return found

@@ -20,11 +20,12 @@ from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.mesh_cost import mesh_cost
+from draisine.optimal.mode_verification import trajectory_across
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.scaling import LEAST_SIZE
-from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
+from draisine.optimal.verdict import OTHER_MODES, TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, trajectory
 from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
@@ -319,7 +320,9 @@ class Solution(Result):
         return Status(kind, text)
 
     def _advice(self) -> str:
-        """What to do about a mesh that is too coarse."""
+        """What to do about a motion that misses its conditions, or a mesh that is too coarse."""
+        if any(m.name.startswith(OTHER_MODES) for m in self.verdict.missed):
+            return "contacts take other modes than those stated; state these, modes(…), or bounds that exclude them"
         if not (self.refined or self.rounds > 1):
             return "solve() or refine=Refinement(…) refines the mesh"
         why = next((note for note in self.notes if note.startswith(REFINEMENT_NOTES)), "refinement did not reach its tolerance")
@@ -353,7 +356,7 @@ class Solution(Result):
     @cached_property
     def trajectory(self) -> Trajectory:
         """The motion simulated with the optimal control, with all channels of the model."""
-        models = {id(p.phase.equations) for p in self.phases}
+        models = {id(p.phase.equations if s.across is None else s.across.stated.source) for p, s in self._pairs}
         if len(models) > 1:
             raise ArgumentError("the phases have different models; use solution.trajectories")
         return self._reported(list(self.simulated), [p.phase for p in self.phases])
@@ -361,13 +364,21 @@ class Solution(Result):
     @cached_property
     def trajectories(self) -> tuple[Trajectory, ...]:
         """One for each phase."""
-        return tuple(self._reported([s], [p.phase]) for s, p in zip(self.simulated, self.phases, strict=True))
+        return tuple(self._reported([s], [p.phase]) for p, s in self._pairs)
+
+    @property
+    def _pairs(self) -> list[tuple[PhaseSolution, Simulated]]:
+        return list(zip(self.phases, self.simulated, strict=True))
 
     def _reported(self, simulated: list[Simulated], phases: list[Phase]) -> Trajectory:
         first = phases[0]
         values = dict(zip((q.name for q in first.equations.parameters), first.p.tolist(), strict=True))
         parameters = values | {n: v for n, v in self.parameters.items() if n in values}
-        return trajectory(simulated, phases, self.status, parameters, list(self.notes))
+        across = [s.across for s in simulated if s.across is not None]
+        common = (simulated, phases, self.status, parameters, list(self.notes))
+        if len(across) < len(simulated):
+            return trajectory(*common)
+        return trajectory_across(across, lambda pieces: trajectory(*common, pieces))
 
     def as_start(self) -> dict[str, float]:
         """The end of its trajectory as a start; `solution.trajectory.at(0.0)` is its beginning."""

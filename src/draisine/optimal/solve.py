@@ -20,6 +20,7 @@ from draisine.optimal.first_order_conditions import kkt, pontryagin
 from draisine.optimal.guess import Guess, LinearGuess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
 from draisine.optimal.minimum_principle import better_controls
+from draisine.optimal.mode_verification import across_modes
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.refinement import Refinement, next_meshes
@@ -538,7 +539,8 @@ class _Task:
                 names = [q.name for q in self.phases[k - 1].equations.states]
                 for i, q in enumerate(phase.equations.states):
                     joined = builder.problem.link.joined
-                    if q.name in names and q.name not in builder.problem.link.jump and (joined is None or q.name in joined):
+                    jumps = (*builder.problem.link.jump, *self.builders[k - 1].landing.velocities)
+                    if q.name in names and q.name not in jumps and (joined is None or q.name in joined):
                         x[i] = runs[-1].final[names.index(q.name)]
             if v.algebraic_indices and len(solution.algebraic):
                 x[v.algebraic_indices] = solution.algebraic[0, -len(v.algebraic_indices) :]
@@ -555,18 +557,23 @@ class _Task:
         """The simulated motion and the verdict on it. A motion that misses a condition because it is unstable is simulated in
         windows: errors of rounding would grow to any size."""
         values = [self._parameters(phase, found) for phase in self.phases]
-        runs = self.simulated(found)
+        runs = self._across(found, self.simulated(found))
         judged = verdict(found.phases, runs, values, tolerance)
         if judged.holds or not np.isfinite(found.answer.w).all():
             return _Verified(runs, judged, 1.0)
         windows, growth = self._windows(found)
         if growth <= GROWTH:
             return _Verified(runs, judged, 1.0)
-        pieces = self.simulated(found, windows)
+        pieces = self._across(found, self.simulated(found, windows))
         in_windows = verdict(found.phases, pieces, values, tolerance)
         if in_windows.holds or judged.worst > USELESS:
             return _Verified(pieces, in_windows, growth)
         return _Verified(runs, in_windows, 1.0)  # the mesh is too coarse either way: one motion, without jumps
+
+    def _across(self, found: _MeshSolution, runs: tuple[Simulated, ...]) -> tuple[Simulated, ...]:
+        """The runs of phases, each with its part of one run across modes, where contacts have given modes."""
+        stated = [None if builder.contacts is None else builder.contacts.stated for builder in self.builders]
+        return across_modes(stated, found.phases, runs)
 
     def _windows(self, found: _MeshSolution) -> tuple[list[list[int]], float]:
         """Windows of each phase, and the largest growth of deviations over a phase."""

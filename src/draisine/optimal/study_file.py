@@ -23,7 +23,8 @@
     intervals = 60
 
 Numbers may be written with units or as expressions of numbers ("18 deg", "pi/4"); an open side of a bound is "inf" or "-inf".
-Further phases follow as [[then]]. Files are data: texts are parsed as expressions, and nothing in a file is executed.
+Further phases follow as [[then]]; where contacts stick, slip and open, each has its [modes], foot = "stick". Files are data:
+texts are parsed as expressions, and nothing in a file is executed.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ FindModel = Callable[[str], Model | System | Equations]
 
 _PHASE_KEYS = (
     "start", "finish", "bounds", "along", "minimize", "duration", "optimize", "parameters", "inputs", "controls", "periodic",
+    "modes",
 )  # fmt: skip
 _SOLVE_KEYS = ("method", "guess", "solver", "refine")
 
@@ -101,11 +103,12 @@ def study_of(content: Any, model: FindModel) -> OptimizationStudy:
     name = top.text("model")
     problem = _phase(OptimalControlProblem(model(name)), top)
     for number, table in enumerate(top.items("then", []), 2):
-        entry = Entry.of(f"phase {number}", table).only("model", "joined", "jump", *_PHASE_KEYS)
+        entry = Entry.of(f"phase {number}", table).only("model", "joined", "jump", "impact", *_PHASE_KEYS)
         second = _phase(OptimalControlProblem(model(entry.text("model", name))), entry)
         joined = tuple(entry.texts("joined")) if entry.has("joined") else None
         jump = {n: entry.entry("jump").amount(n) for n in entry.table.get("jump", {})}
-        problem = problem.then(second, joined=joined, jump=jump)
+        impact = _texts(entry.entry("impact")) if entry.has("impact") else None
+        problem = problem.then(second, joined=joined, jump=jump, impact=impact)
     guess = _guess(top.entry("guess")) if top.has("guess") else None
     return OptimizationStudy(problem, _method(top), guess, _solver(top), _refine(top))
 
@@ -142,6 +145,8 @@ def _phase(m: OptimalControlProblem, top: Entry) -> OptimalControlProblem:
     if top.has("periodic"):
         given = top.entry("periodic").only("names", "displaced")
         m = m.periodic(*given.texts("names", []), displaced=given.texts("displaced", []))
+    if top.has("modes"):
+        m = m.modes(**_texts(top.entry("modes")))
     return m
 
 
@@ -206,6 +211,10 @@ def _refine(top: Entry) -> Refinement | None:
 
 def _numbers(given: Entry) -> dict[str, float]:
     return {n: _number(given, n) for n in given.table}
+
+
+def _texts(given: Entry) -> dict[str, str]:
+    return {n: given.text(n) for n in given.table}
 
 
 def _number(given: Entry, key: str, unit: str | None = None) -> float:

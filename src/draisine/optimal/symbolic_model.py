@@ -97,7 +97,7 @@ class SymbolicModel:
         return ca.SX.sym("rate", len(self.state_indices) if isinstance(dynamics, DaeResidual) else 0)
 
     @cached_property
-    def _solution(self) -> ca.SX:
+    def solution(self) -> ca.SX:
         """z of `LinearSolveProgram` dynamics, as an unknown or as its symbolic solution, which an iteration does not have."""
         dynamics = self.equations.dynamics
         if not self.eliminated:
@@ -122,7 +122,7 @@ class SymbolicModel:
             return self.plant.rates
         if isinstance(dynamics, DaeResidual):
             return self._solved_for
-        return _slot(dynamics.after, [*self.plant.arguments, self._solution], "xdot")
+        return _slot(dynamics.after, [*self.plant.arguments, self.solution], "xdot")
 
     @cached_property
     def algebraic(self) -> ca.SX:
@@ -167,7 +167,7 @@ class SymbolicModel:
         report, arguments = self.equations.report, self.plant.arguments
         program = report.after if isinstance(report, LinearSolveProgram) else report
         if isinstance(report, LinearSolveProgram):
-            arguments = [*arguments, self._solution if self._solved_alike else self._further]
+            arguments = [*arguments, self.solution if self._solved_alike else self._further]
         return dict(zip((slot.name for slot in program.outputs), program.function.call(arguments), strict=True))
 
     @cached_property

@@ -28,6 +28,7 @@ from draisine.expr.tables import Table
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.optimal.contact_phases import refuse_modes
 from draisine.optimal.feedforward import Feedforward
 from draisine.optimal.guess import channel_of
 from draisine.optimal.solution import Solution
@@ -144,6 +145,7 @@ def tracking(
         law = dr.optimal.tracking(found, weights={"lean": 100, "steer": 10, "heading": 100}, input_weights={"steer_torque": 1})
         run = dr.simulate(law.on(), found.duration, start={"speed": 8, "lean": 0.05})
     """
+    refuse_modes("tracking", solution.maneuver)
     phase, run = solution.phases[0].phase, solution.trajectory
     e, controls = phase.equations, phase.controls
     _check(e, controls, weights, input_weights)

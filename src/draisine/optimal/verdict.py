@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.numerics.runge_kutta import lagrange
+from draisine.optimal.mode_verification import SHORT
 from draisine.optimal.phase import Phase, algebraic_guess
 from draisine.optimal.scaling import LEAST_SIZE
 from draisine.optimal.symbolic_model import Condition
@@ -30,6 +31,7 @@ Reals = NDArray[np.float64]
 
 TOLERANCE = 1e-6  # of the scale of each quantity
 LISTED = 3
+OTHER_MODES = "the modes of phase"  # begins the name of a miss
 STENCIL = 8  # samples through which states and inputs are interpolated at a peak: exact for polynomial controls
 
 
@@ -98,6 +100,7 @@ def verdict(
         else:
             found += checked.at_end()
             found += checked.gaps(k + 1 < len(phases))
+        found += checked.across(k > 0, k + 1 < len(phases), tolerance)
         along, anywhere, of_controls = checked.along(tolerance)
         found += along
         violated.append(anywhere)
@@ -229,6 +232,33 @@ class _Checked:
             k = int(np.argmax(gap[:, i]))
             t = solution.begin + solution.duration * float(solution.grid.breaks[starts[k]])
             found.append(Miss(f"{name} of the nodes", float(gap[k, i]), self._unit(name), float(size[i]), t, self._number))
+        return found
+
+    def across(self, continues: bool, goes_on: bool, tolerance: float) -> list[Miss]:
+        """Modes of contacts in the run that changes them by itself, and its states at mesh points away from their changes, which
+        are at the begin of a phase that `continues` another and at the end of one that `goes_on` into another."""
+        run, phase, solution, number = self._run.across, self._phase, self._solution, self._number
+        if run is None:
+            return []
+        if run.status.kind is not Ending.FINISHED:
+            return [Miss(f"the end of phase {number + 1} across modes", np.inf, "s", 1.0, run.end, number)]
+        times = solution.begin + solution.duration * solution.grid.breaks
+        wrong = [(low, high, d) for low, high, c in run.between(times[0], times[-1]) if (d := run.stated.differing(c.modes))]
+        found = []
+        if wrong:
+            low, _, ((name, mode, stated), *_) = max(wrong, key=lambda w: w[1] - w[0])
+            text = f"{OTHER_MODES} {number + 1} ({name}: {mode}, not {stated})"
+            lasting = sum(high - low for low, high, _ in wrong)
+            found.append(Miss(text, lasting, "s", SHORT * solution.duration / tolerance, low, number))
+        chosen = slice(1 if continues else 0, -1 if goes_on else None)
+        indices = [phase.symbols.state_indices[i] for i in phase.kept_indices]
+        gap = np.abs(run.breaks - self._run.breaks)[chosen][:, indices]
+        size = np.maximum(np.abs(solution.states).max(axis=0), LEAST_SIZE * phase.sizes.states)
+        for i, name in enumerate(phase.kept if len(gap) else ()):
+            k = int(np.argmax(gap[:, i]))
+            found.append(
+                Miss(f"{name} across modes", float(gap[k, i]), self._unit(name), float(size[i]), times[chosen][k], number)
+            )
         return found
 
 

@@ -6,9 +6,11 @@ motion is simulated in windows, each from the nodes at its beginning (`stable_wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,9 @@ from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.run import Run, Segment, integrate
 from draisine.simulation.trajectory_from_run import report_segment
+
+if TYPE_CHECKING:
+    from draisine.optimal.mode_verification import AcrossModes
 
 Reals = NDArray[np.float64]
 
@@ -63,6 +68,7 @@ class Simulated:
     every: int  # one of so many samples is reported
     jumps: bool  # whether controls do, at mesh points
     windows: tuple[int, ...] = (0,)  # intervals at which the simulation starts from the nodes
+    across: AcrossModes | None = None  # the same with contacts that change their modes by themselves
 
     @cached_property
     def piece(self) -> Piece:
@@ -81,60 +87,77 @@ def simulate_phase(
     restarts: Mapping[int, Reals] | None = None,
 ) -> Simulated:
     """Simulate from the state x; controls are values at the grid's control points; `restarts` gives kept states by interval."""
-    degree = len(grid.control_local) - 1
-    choices = _prepared(phase.equations, phase.controls, degree)
-    # coefficients in the position within an interval, from values at its control points
-    powers = monomial_coefficients(grid.control_local)
-    coefficients = np.einsum("cj,kjn->kcn", powers, controls[grid.control_of])
+    driven = Driven.of(grid, begin, duration, controls)
+    choices = prepared_with_controls(phase.equations, phase.controls, driven.degree)
     method = (
         None
         if isinstance(phase.equations.dynamics, DaeResidual)
         else DOP853(rtol=ACCURACY, atol=ACCURACY * phase.sizes.smallest_state)
     )
-    edges = begin + duration * grid.breaks
-    shown = max(1, round(SAMPLES / (len(edges) - 1)))
-    inside = shown * -(-max(LEAST_INSIDE, PER_NODE * len(grid.node_local)) // shown)
     kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
     restarts = restarts or {}
     runs: list[Run] = []
-    states, breaks = x, np.full((len(edges), len(x)), np.nan)
+    states, breaks = x, np.full((len(driven.edges), len(x)), np.nan)
     breaks[0] = x
-    for k in range(len(edges) - 1):
+    for k, (times, given) in enumerate(driven.intervals(phase)):
         if k in restarts:
             states = states.copy()
             states[kept] = restarts[k]
-        given = np.concatenate([_constant_inputs(phase), coefficients[k].T.ravel(), [edges[k], edges[k + 1] - edges[k]]])
-        times = np.linspace(edges[k], edges[k + 1], inside + 1)
         run = integrate(
-            choices, states, float(edges[k + 1]), start=float(edges[k]), parameters=p, inputs=given, method=method, samples=times
+            choices, states, float(times[-1]), start=float(times[0]), parameters=p, inputs=given, method=method, samples=times
         )
         runs.append(run)
         if run.status.kind is not Ending.FINISHED:
             break
         states = breaks[k + 1] = run.final_state
-    samples = _samples(phase, runs, coefficients, edges)
+    samples = _samples(phase, runs, driven)
     count = Statistics(*(sum(getattr(r, n) for r in runs) for n in ("evaluations", "accepted", "rejected")))
     jumps = len(grid.control_local) == 1
-    return Simulated(
-        phase, p, runs[-1].final_state, breaks, runs[-1].status, count, samples, inside // shown, jumps, (0, *restarts)
-    )
+    return Simulated(phase, p, runs[-1].final_state, breaks, runs[-1].status, count, samples, driven.every, jumps, (0, *restarts))
 
 
-def _constant_inputs(phase: Phase) -> Reals:
-    kept = [i for i, q in enumerate(phase.equations.inputs) if q.name not in phase.controls]
-    return phase.inputs[kept]
+class Driven(NamedTuple):
+    """Controls of a phase as polynomials in the position within each interval, and the samples of an interval."""
 
+    coefficients: Reals  # (intervals, powers, controls)
+    edges: Reals  # (intervals + 1), times
+    inside: int  # samples of an interval, without the first
+    every: int  # one of so many is reported
 
-def _samples(phase: Phase, runs: list[Run], coefficients: Reals, edges: Reals) -> Samples:
-    """All samples of the runs, with both values at a mesh point."""
-    names = [q.name for q in phase.equations.inputs]
-    place = [names.index(name) for name in phase.controls]
-    inputs = []
-    for k, run in enumerate(runs):
-        s = (run.times - edges[k]) / (edges[k + 1] - edges[k])
+    @staticmethod
+    def of(grid: Grid, begin: float, duration: float, controls: Reals) -> Driven:
+        """From values at the grid's control points."""
+        powers = monomial_coefficients(grid.control_local)
+        edges = begin + duration * grid.breaks
+        shown = max(1, round(SAMPLES / (len(edges) - 1)))
+        inside = shown * -(-max(LEAST_INSIDE, PER_NODE * len(grid.node_local)) // shown)
+        return Driven(np.einsum("cj,kjn->kcn", powers, controls[grid.control_of]), edges, inside, inside // shown)
+
+    @property
+    def degree(self) -> int:
+        return int(self.coefficients.shape[1]) - 1
+
+    def intervals(self, phase: Phase) -> Iterator[tuple[Reals, Reals]]:
+        """Sample times and inputs (`with_piecewise_inputs`) of each interval."""
+        kept = [i for i, q in enumerate(phase.equations.inputs) if q.name not in phase.controls]
+        for k, (begin, end) in enumerate(pairwise(self.edges)):
+            given = np.concatenate([phase.inputs[kept], self.coefficients[k].T.ravel(), [begin, end - begin]])
+            yield np.linspace(begin, end, self.inside + 1), given
+
+    def inputs_at(self, phase: Phase, k: int, times: Reals) -> Reals:
+        """(times, inputs) in interval k."""
+        names = [q.name for q in phase.equations.inputs]
+        s = (times - self.edges[k]) / (self.edges[k + 1] - self.edges[k])
         u = np.tile(phase.inputs, (len(s), 1))
-        u[:, place] = np.vander(s, coefficients.shape[1], increasing=True) @ coefficients[k]
-        inputs.append(u)
+        u[:, [names.index(name) for name in phase.controls]] = (
+            np.vander(s, self.coefficients.shape[1], increasing=True) @ self.coefficients[k]
+        )
+        return u
+
+
+def _samples(phase: Phase, runs: list[Run], driven: Driven) -> Samples:
+    """All samples of the runs, with both values at a mesh point."""
+    inputs = [driven.inputs_at(phase, k, run.times) for k, run in enumerate(runs)]
     counts = [len(run.times) for run in runs]
     times, states = np.concatenate([r.times for r in runs]), np.concatenate([r.states for r in runs])
     return Samples(times, states, np.concatenate(inputs), np.repeat(np.arange(len(runs)), counts))
@@ -153,14 +176,19 @@ def _reported(phase: Phase, samples: Samples, every: int, jumps: bool, p: Reals)
 
 
 def trajectory(
-    simulated: list[Simulated], phases: list[Phase], status: Status, parameters: dict[str, float], notes: list[str]
+    simulated: list[Simulated],
+    phases: list[Phase],
+    status: Status,
+    parameters: dict[str, float],
+    notes: list[str],
+    pieces: Sequence[Piece] | None = None,
 ) -> Trajectory:
-    """One trajectory of all phases of one model."""
+    """One trajectory of all phases of one model; `pieces` are those of a run across modes."""
     names = ("evaluations", "accepted", "rejected")
     count = Statistics(*(sum(getattr(s.statistics, n) for s in simulated) for n in names))
     return assemble(
         phases[0].equations.name,
-        [s.piece for s in simulated],
+        [s.piece for s in simulated] if pieces is None else pieces,
         status=status,
         statistics=count,
         parameters=parameters,
@@ -212,7 +240,7 @@ def stable_windows(transitions: Reals) -> tuple[list[int], float]:
 
 
 @lru_cache(maxsize=32)
-def _prepared(equations: Equations, controls: tuple[str, ...], degree: int) -> VelocityChoices:
+def prepared_with_controls(equations: Equations, controls: tuple[str, ...], degree: int) -> VelocityChoices:
     """Compiled equations without events and without changes of velocity coordinates."""
     plain = replace(equations, monitor=None, events=None, event_list=(), alternates=(), with_independent=None, causes=None)
     return prepare(with_piecewise_inputs(plain, controls, degree), quick=True)

@@ -98,7 +98,10 @@ def _model(function: str, name: str, given: Any) -> Any:
 # Functions that follow contacts through their modes. All others have one set of equations, in which every contact is closed and
 # sticks: their results would be wrong wherever one slips or opens.
 ACROSS_MODES = frozenset(
-    {"simulate", "compute", "consistent_start", "ensemble", "derive", "draw", "limit_cycle", "follow_cycle", "state_transition"}
+    {
+        *("simulate", "compute", "consistent_start", "ensemble", "derive", "draw"),
+        *("limit_cycle", "follow_cycle", "state_transition", "estimate"),
+    }
 )
 
 

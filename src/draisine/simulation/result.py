@@ -296,8 +296,8 @@ def _contact_unsolved(s: FinalState) -> Status:
         return Status(Ending.SINGULAR, f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}")
     if modes.outcome == INCONSISTENT:
         law = f"law of friction of {closed}" if _rubs(s, involved) else f"contacts {closed} and the other constraints together"
-        asked = "" if modes.without_collision else ", or m.impacts(without_collision=True)"
-        return _locked(s, f"no motion of rigid bodies satisfies the {law}", involved, asked)
+        cure = "less friction, or compliance" if modes.without_collision else LOCKED_CURE
+        return _locked(s, f"no motion of rigid bodies satisfies the {law}", involved, cure)
     why = {
         ENDLESS: f"the modes of contacts change without end: {closed}",
         UNDECIDED: f"the directions in which contacts begin to slip were not found: {closed}",
@@ -305,10 +305,12 @@ def _contact_unsolved(s: FinalState) -> Status:
     return Status(Ending.CONTACT_UNDECIDED, f"at {s.at_time} {why}; give another tolerance, or other friction")
 
 
-def _locked(s: FinalState, why: str, contacts: list[str], more: str = "") -> Status:
+LOCKED_CURE = "less friction, compliance, or m.impacts(without_collision=True)"
+
+
+def _locked(s: FinalState, why: str, contacts: list[str], cure: str = "less friction, or compliance") -> Status:
     if _rubs(s, contacts):
-        cure = f"give less friction, or compliance{more}"
-        return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why} (Painlevé's paradox); {cure}")
+        return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why} (Painlevé's paradox); give {cure}")
     return Status(Ending.CONTACT_INCONSISTENT, f"at {s.at_time} {why}; look for contacts that jam each other, or give compliance")
 
 

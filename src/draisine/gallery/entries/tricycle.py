@@ -40,10 +40,11 @@ WHEELS = ("rear_left", "rear_right", "front")
 
 
 @live(start={"speed": 2.0, "steer": 0.2})
-def tricycle() -> Model:
+def tricycle(friction: float | None = None) -> Model:
     """A tricycle in space: rear wheels driven one by one, the front wheel steered by a handlebar.
 
-    Inputs: `left_torque`, `right_torque` of the frame on the rear wheels, `steer_torque` on the fork.
+    Inputs: `left_torque`, `right_torque` of the frame on the rear wheels, `steer_torque` on the fork. With `friction` its wheels
+    slip, lift off and land.
     """
     m = Model("tricycle", "three rolling wheels, two of them on one axle")
     wheelbase, track = m.parameter("wheelbase", 1.2, "m"), m.parameter("track", 0.8, "m")
@@ -60,13 +61,13 @@ def tricycle() -> Model:
     for side, sign in (("left", 0.5), ("right", -0.5)):
         hub = m.body(f"{side}_wheel", mass=m_wheel, inertia=disc)
         m.revolute(f"{side}_spin", frame, hub, axis="y", at=(0, sign * track, radius))
-        m.wheel(f"rear_{side}", hub, radius)
+        m.wheel(f"rear_{side}", hub, radius, friction=friction)
         m.generalized_force(f"{side}_spin", m.input(f"{side}_torque", "N*m"))
     fork = m.body("fork", mass=m_fork, inertia=(i_fork, i_fork, i_fork))
     m.revolute("steer", frame, fork, axis="z", at=(wheelbase, 0, radius), span=(-1.0, 1.0))
     front = m.body("front_wheel", mass=m_wheel, inertia=disc)
     m.revolute("front_spin", fork, front, axis="y")
-    m.wheel("front", front, radius)
+    m.wheel("front", front, radius, friction=friction)
     m.generalized_force("steer", m.input("steer_torque", "N*m"))
     m.output("speed", "body_velocity_x(frame)", "m/s", "of the rear axle's middle")
     m.output("turn_rate", "rate_z(frame)", "rad/s", "positive to the left")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, DataError, SolverError
 from draisine.optimal.adjoint.descent import DescentResult, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, step_error
+from draisine.optimal.contact_phases import refuse_modes
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import NlpSolution, Outcome
@@ -35,6 +36,7 @@ def solve_by_adjoint(
 ) -> Solution:
     """See `Maneuver.solve`. The guess gives controls and duration; states follow from the equations."""
     began = time.perf_counter()
+    refuse_modes("Adjoint", maneuver)
     if len(maneuver.phases) > 1:
         raise ArgumentError(f"Adjoint: the maneuver has {len(maneuver.phases)} phases, only one is supported; use Collocation")
     (builder,), (phase,) = build_phases(maneuver, [method])
