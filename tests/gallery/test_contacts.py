@@ -43,6 +43,7 @@ STUDIES = (
     "bicycle_brakes",
     "superball_returns",
     "coin_settles",
+    "hopper_jumps",
     "tippe_top_turns_over",
     "simplest_walker_walks",
     "bicycle_drops_off_a_kerb",

@@ -47,6 +47,7 @@ REFUSED = {
             "compass_gait",
             "superball",
             "coin",
+            "hopper",
             "tippe_top",
             "simplest_walker",
             "kerb_bicycle",
