@@ -8,6 +8,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from draisine.dynamics.contact.second_contact import DETAILS, second_contact
 from draisine.dynamics.kinematics.tree import Link
 from draisine.dynamics.linear_algebra import ZERO
 from draisine.dynamics.mechanism import Mechanism
@@ -44,7 +45,25 @@ def with_structure(equations: Equations, mechanism: Mechanism) -> Equations:
     valid = _valid_ranges(mechanism)
     parts = mechanism.system.parts
     absent = tuple((name, unit, part.within or part.name) for part in parts for name, unit in part.left_out)
-    return replace(equations, structure=structure, twists=_twists(mechanism, bodies), valid_ranges=valid, left_out=absent)
+    return replace(
+        equations,
+        structure=structure,
+        twists=_twists(mechanism, bodies),
+        second_contacts=_second_contacts(mechanism),
+        valid_ranges=valid,
+        left_out=absent,
+    )
+
+
+def _second_contacts(mechanism: Mechanism) -> Program | None:
+    """(t, q, p) → for each wheel on curved ground, what the status says where it would touch at a second place."""
+    scope, wheels = mechanism.scope, mechanism.followed_contacts
+    if not wheels:
+        return None
+    inputs = {"t": scope.t, "q": (scope.q, scope.coordinates), "p": (scope.p, scope.parameters)}
+    details = ca.vertcat(*[second_contact(wheel) for wheel in wheels])
+    labels = [f"{wheel.name}.{name}" for wheel in wheels for name in DETAILS]
+    return Program.build(f"{mechanism.system.name}_second_contacts", inputs, {"details": (details, labels)})
 
 
 def _valid_ranges(mechanism: Mechanism) -> tuple[ValidRange, ...]:

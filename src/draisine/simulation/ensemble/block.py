@@ -395,6 +395,8 @@ class Worker:
         status = np.full(len(state.reason), "", dtype=object)
         for reason, ending in ((layout.SWITCH, Ending.SINGULAR), *ENDINGS.items()):
             status[state.reason == reason] = str(ending)
+        for number, event in enumerate(self._shared.equations.event_list):
+            status[(state.reason == layout.STOPPED) & (state.stopping_event == number)] = event.ending
         if self._shared.equations.rows or has_loops(self._shared.equations):  # a single run can choose rows at its state
             status[state.reason == layout.SWITCH] = ""
         if any(c.level == "position" for c in self._shared.equations.constraints):  # a start may be a singular position
@@ -448,7 +450,7 @@ class Worker:
             k = names.index(occurrence.name)
             into.first[index, k] = np.fmin(into.first[index, k], occurrence.time)
             into.count[index, k] += 1
-        stopped = run.status.kind == Ending.EVENT
+        stopped = run.status.kind in (Ending.EVENT, Ending.GROUND_TOO_SHARP)
         into.status[index], into.event[index] = str(run.status.kind), run.events[-1].name if stopped else ""
         into.ended[index], into.steps[index] = run.final_time, run.accepted + run.rejected
         into.evaluations[index] = run.evaluations
