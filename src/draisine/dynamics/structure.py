@@ -60,7 +60,11 @@ def _second_contacts(mechanism: Mechanism) -> Program | None:
     scope, wheels = mechanism.scope, mechanism.followed_contacts
     if not wheels:
         return None
-    inputs = {"t": scope.t, "q": (scope.q, scope.coordinates), "p": (scope.p, scope.parameters)}
+    inputs: dict[str, tuple[ca.SX, list[str]] | ca.SX] = {
+        "t": scope.t,
+        "q": (scope.q, scope.coordinates),
+        "p": (scope.p, scope.parameters),
+    }
     details = ca.vertcat(*[second_contact(wheel) for wheel in wheels])
     labels = [f"{wheel.name}.{name}" for wheel in wheels for name in DETAILS]
     return Program.build(f"{mechanism.system.name}_second_contacts", inputs, {"details": (details, labels)})

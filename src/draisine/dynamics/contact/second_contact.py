@@ -1,15 +1,15 @@
 """Whether one contact point can follow curved ground, or a wheel would touch it at a second place, too.
 
-Where a hollow is curved more sharply than the wheel, the wheel bridges it. Before its contact point comes to such a place, another
-part of the rim touches the ground; if all hollows are wider than the wheel, none does. (In the plane: if the curvature of the
+Where a hollow is curved more sharply than the wheel, the wheel bridges it. Before its contact point comes to such a place,
+another part of the rim touches the ground; if all hollows are wider than the wheel, none does. (In the plane: if the curvature of the
 ground is below 1/R, all parallel curves at distances d ≤ R are graphs that do not intersect, so the point at distance R is on
 none with d < R.) The clearance is therefore taken at points of the wheel's surface on both sides of the contact, on curves along
 and, for a tube, across and oblique to the track:
 
     c_k = height of point k above the ground / its height above the tangent plane at the contact,
 
-1 on a plane, and near the contact 1 − R κ with the ground's normal curvature κ. Where a tire is pressed into the ground, or a wheel
-flies, the wheel is shifted along the normal until it touches; there a second place counts if the ground rises towards the wheel
+1 on a plane, and near the contact 1 − R κ with the ground's normal curvature κ. Where a tire is pressed into the ground, or a
+wheel flies, the wheel is shifted along the normal until it touches; there a second place counts if the ground rises towards the wheel
 again, and the wheel as it is has reached it. The least value is joined by det(1 − W⁻¹ K) at the contact itself, with the
 curvatures W of the wheel and K of the ground, which vanishes where the contact point stops to be the lowest one nearby. For a
 wheel that flies, W is that of the parallel surface through the ground: the place below it is unique while it is not farther from
@@ -31,6 +31,7 @@ from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, dot, is_zero,
 ALONG, AROUND = 16, 6  # points on each side, on the curve along the track and on the others
 WIDEST = np.radians(85.0)  # angle of the last one
 CLOSER = 1.5  # points are closer near the contact: angles grow by this power
+BETWEEN = 33  # points between two contacts at which reports look for the sharpest place
 BESIDE = 1e-5  # distance of the curvatures beside the contact, relative to the wheel's radius
 ROUNDING = 1e-9  # heights relative to the wheel's size, which keep the quotient 1 where both are zero
 
@@ -59,17 +60,19 @@ def clearance(contact: WheelOnGround) -> ca.SX:
 
 def second_contact(contact: WheelOnGround) -> ca.SX:
     """`DETAILS` for reports: the contact, the place of least clearance, the radius of the wheel's surface along the track, the
-    largest curvature of the ground along the track below the wheel, and the distance of the wheel from the ground."""
-    least, place = ca.SX(np.inf), contact.contact_point
-    surface = contact.surface
+    largest curvature of the ground between both places, and the distance of the wheel from the ground."""
+    surface, least, place = contact.surface, ca.SX(np.inf), contact.contact_point
     assert isinstance(surface, GroundSurface)
-    curvature = surface.normal_curvature(place[0], place[1], contact.forward)
     for rim in _rim(contact):
         closer = rim.clearance < least
         least = ca.fmin(least, rim.clearance)
         place = tuple(ca.if_else(closer, new, old) for new, old in zip(rim.point, place, strict=True))  # type: ignore[assignment]
-        x, y, _ = rim.point
-        curvature = ca.fmax(curvature, surface.normal_curvature(x, y, contact.forward))
+    away = sub(place, contact.contact_point)
+    way = add(away, scale(ca.SX(ROUNDING), contact.forward))  # where both places are one, along the track
+    curvature = ca.SX(-np.inf)
+    for part in np.linspace(0.0, 1.0, BETWEEN):
+        x, y, _ = add(contact.contact_point, scale(ca.SX(part), away))
+        curvature = ca.fmax(curvature, surface.normal_curvature(x, y, way))
     return ca.vertcat(*contact.contact_point[:2], *place[:2], _radii(contact)[0], curvature, contact.gap[0])
 
 

@@ -25,9 +25,7 @@ class GroundSurface:
             check_smooth(scope, "the height of the ground", height, variables=ca.vertcat(x, y))
         self._height = height + x * ca.tan(slope) + y * ca.tan(bank)
         self._jacobian = tuple(fold_constant(ca.jacobian(self._height, c)) for c in self._place)
-        self._hessian = tuple(
-            fold_constant(ca.jacobian(self._jacobian[i], self._place[j])) for i, j in ((0, 0), (0, 1), (1, 1))
-        )
+        self._hessian = tuple(fold_constant(ca.jacobian(self._jacobian[i], self._place[j])) for i, j in ((0, 0), (0, 1), (1, 1)))
         along, across = (scope.value(v, at) for v in ground.velocity)
         if without_slip and may_switch(scope, *ground.velocity):
             check_smooth(scope, "the velocity of the ground", ca.vertcat(along, across), "velocity", ca.vertcat(x, y))

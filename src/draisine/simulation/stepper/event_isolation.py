@@ -79,10 +79,11 @@ def find_crossings(s: Stepper, m: Tableau, h: float, new_time: float) -> int:
 
 def all_positive(s: Stepper) -> bool:
     """Whether all event functions are positive at both ends of the step."""
+    lowest = 1.0
     for e in range(s.events):
-        if not (s.grid[0, e] > 0.0 and s.grid[GRID, e] > 0.0):
-            return False
-    return True
+        if not (s.grid[0, e] > 0.0 and s.grid[GRID, e] > 0.0):  # NaN is not
+            lowest = -1.0
+    return lowest > 0.0
 
 
 def fill_grid(s: Stepper, terms: int, h: float) -> None:
