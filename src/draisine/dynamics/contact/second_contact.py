@@ -1,19 +1,19 @@
 """Whether one contact point can follow curved ground, or a wheel would touch it at a second place, too.
 
 Where a hollow is curved more sharply than the wheel, the wheel bridges it. Before its contact point comes to such a place,
-another part of the rim touches the ground; if all hollows are wider than the wheel, none does. (In the plane: if the curvature of the
-ground is below 1/R, all parallel curves at distances d ≤ R are graphs that do not intersect, so the point at distance R is on
-none with d < R.) The clearance is therefore taken at points of the wheel's surface on both sides of the contact, on curves along
-and, for a tube, across and oblique to the track:
+another part of the rim touches the ground; if all hollows are wider than the wheel, none does. (In the plane: if the curvature
+of the ground is below 1/R, all parallel curves at distances d ≤ R are graphs that do not intersect, so the point at distance R
+is on none with d < R.) The clearance is therefore taken at points of the wheel's surface on both sides of the contact, on
+curves along and, for a tube, across and oblique to the track:
 
     c_k = height of point k above the ground / its height above the tangent plane at the contact,
 
 1 on a plane, and near the contact 1 − R κ with the ground's normal curvature κ. Where a tire is pressed into the ground, or a
-wheel flies, the wheel is shifted along the normal until it touches; there a second place counts if the ground rises towards the wheel
-again, and the wheel as it is has reached it. The least value is joined by det(1 − W⁻¹ K) at the contact itself, with the
-curvatures W of the wheel and K of the ground, which vanishes where the contact point stops to be the lowest one nearby. For a
-wheel that flies, W is that of the parallel surface through the ground: the place below it is unique while it is not farther from
-the ground than a center of curvature of this.
+wheel flies, the wheel is shifted along the normal until it touches; there a second place counts if the ground rises towards
+the wheel again, and the wheel as it is has reached it. The least value is joined by det(1 − W⁻¹ K) at the contact itself, with
+the curvatures W of the wheel and K of the ground, which vanishes where the contact point stops to be the lowest one nearby.
+For a wheel that flies, W is that of the parallel surface through the ground: the place below it is unique while it is not
+farther from the ground than a center of curvature of this.
 """
 
 from __future__ import annotations
