@@ -360,7 +360,8 @@ def _ground_too_sharp(s: FinalState, event: Event) -> Status:
                 Ending.GROUND_TOO_SHARP,
                 f"at {s.at_time} wheel {wheel!r} flies {gap:.4g} m above the ground at x = {x:.6g} m, y = {y:.6g} m, which has a "
                 f"radius of curvature of {1 / curvature:.4g} m: seen from a hub so high, the nearest place of such a hollow "
-                "is not unique, and where the wheel would land is not known. Give smoother ground, or end the run before by an event",
+                "is not unique, and where the wheel would land is not known. Give smoother ground, or end the run before by an "
+                "event",
             )
         place = (
             f" at x = {other_x:.6g} m, y = {other_y:.6g} m, while its contact point is at x = {x:.6g} m, y = {y:.6g} m. "
