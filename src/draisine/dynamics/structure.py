@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.dynamics.contact.second_contact import DETAILS, second_contact
 from draisine.dynamics.kinematics.tree import Link
@@ -203,11 +204,23 @@ def _enters(e: Equations, coordinate: str) -> bool:
         pairs = [[e.motion([0.0], at, v, u, p)[0] for at in (q, other)]]
         if not isinstance(e.dynamics, DaeResidual):
             rest = random.uniform(-1, 1, len(e.states) - len(q0))
-            pairs.append([np.ravel(e.dynamics([0.0], np.concatenate([at, rest]), u, p)[0]) for at in (q, other)])
+            pairs.append([_accelerations(e, np.concatenate([at, rest]), u, p) for at in (q, other)])
         for first, second in pairs:
             if not np.max(np.abs(first - second), initial=0.0) <= UNCHANGED * np.max(np.abs(first), initial=1.0):
                 return True
     return False
+
+
+def _accelerations(e: Equations, x: NDArray[np.float64], u: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ẋ; with open contacts where all of them together, such as a wheel on every plane of a profile, have no solution."""
+    assert not isinstance(e.dynamics, DaeResidual)
+    try:
+        return np.ravel(e.dynamics([0.0], x, u, p)[0])
+    except np.linalg.LinAlgError:
+        if not e.unilateral:
+            raise
+        apart = np.concatenate([p[: len(e.parameters)], np.zeros(len(e.mode_parameters))])
+        return np.ravel(e.dynamics([0.0], x, u, apart)[0])
 
 
 # --------------------------------------------------------------------------------------------- place on the ground
