@@ -195,32 +195,35 @@ def _enters(e: Equations, coordinate: str) -> bool:
     """Whether accelerations or constraints change with a coordinate, at two states far from the default."""
     names = [q.name for q in e.coordinates]
     random = UniformNumbers(7)
-    p, u = e.default_parameters, random.uniform(-1, 1, len(e.inputs))
+    u = random.uniform(-1, 1, len(e.inputs))
     q0, v0 = np.array([q.default for q in e.coordinates]), np.zeros(len(e.velocities))
     for _ in range(2):
         q, v = q0 + random.uniform(-0.3, 0.3, len(q0)), v0 + random.uniform(-1, 1, len(v0))
         other = q.copy()
         other[names.index(coordinate)] += random.uniform(0.5, 2.5)
-        pairs = [[e.motion([0.0], at, v, u, p)[0] for at in (q, other)]]
+        pairs = [[e.motion([0.0], at, v, u, e.default_parameters)[0] for at in (q, other)]]
         if not isinstance(e.dynamics, DaeResidual):
             rest = random.uniform(-1, 1, len(e.states) - len(q0))
-            pairs.append([_accelerations(e, np.concatenate([at, rest]), u, p) for at in (q, other)])
+            for p in one_contact_at_a_time(e):
+                pairs.append([np.ravel(e.dynamics([0.0], np.concatenate([at, rest]), u, p)[0]) for at in (q, other)])
         for first, second in pairs:
             if not np.max(np.abs(first - second), initial=0.0) <= UNCHANGED * np.max(np.abs(first), initial=1.0):
                 return True
     return False
 
 
-def _accelerations(e: Equations, x: NDArray[np.float64], u: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ẋ; with open contacts where all of them together, such as a wheel on every plane of a profile, have no solution."""
-    assert not isinstance(e.dynamics, DaeResidual)
-    try:
-        return np.ravel(e.dynamics([0.0], x, u, p)[0])
-    except np.linalg.LinAlgError:
-        if not e.unilateral:
-            raise
-        apart = np.concatenate([p[: len(e.parameters)], np.zeros(len(e.mode_parameters))])
-        return np.ravel(e.dynamics([0.0], x, u, apart)[0])
+def one_contact_at_a_time(e: Equations) -> list[NDArray[np.float64]]:
+    """p with one unilateral contact closed, with that on which it depends, and the others open: rows of several may depend on
+    each other away from the ground, as those of a wheel on the planes and edges of one profile do."""
+    if not e.unilateral:
+        return [e.default_parameters]
+    found = []
+    for k, contact in enumerate(e.unilateral):
+        p = e.default_parameters
+        modes = p[len(e.parameters) :].reshape(len(e.unilateral), -1)
+        modes[[i for i in range(len(modes)) if i not in (k, contact.host)], :2] = 0.0
+        found.append(p)
+    return found
 
 
 # --------------------------------------------------------------------------------------------- place on the ground
