@@ -10,6 +10,7 @@ import pytest
 from package_models import GRAVITY, TIGHT, block, particle, plane
 
 import draisine as dr
+from draisine.dynamics.structure import one_contact_at_a_time
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.files import from_toml, to_toml
 
@@ -247,3 +248,17 @@ def test_contacts_that_cannot_pass_edges_are_refused() -> None:
     m = disc([])
     with pytest.raises(ModelError, match="takes the place"):
         m.ground(slope=0.1, profile=STEP_DOWN)
+
+
+def test_ignorable_spins_are_found_at_regular_systems():
+    """Rows of one wheel on all planes and edges of a profile depend on each other: solved together, rounding decides whether the
+    equations exist. One contact at a time determines its forces."""
+    e = dr.derive(dr.gallery.kerb_bicycle())
+    rng = np.random.default_rng(3)
+    u, t = np.zeros(len(e.inputs)), [0.0]
+    conditions = []
+    for p in (e.default_parameters, *one_contact_at_a_time(e)):
+        x = np.array([s.default for s in e.states]) + rng.uniform(-0.3, 0.3, len(e.states))
+        conditions.append(np.linalg.cond(e.dynamics.matrix_at(t, x, u, p)))
+    assert conditions[0] > 1e12
+    assert max(conditions[1:]) < 1e10, conditions

@@ -61,6 +61,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "computed_torque": lambda m: dr.control.computed_torque(m, {"x": "t"}, poles=[-1, -2]),
     "follow": lambda m: dr.control.follow(m, 1.0, {"way": "x - t"}, ["pull"]),
     "on_path": lambda m: dr.control.on_path(m, {"way": "x - t"}, ["pull"]),
+    "gradient": lambda m: dr.optimal.gradient(dr.maneuver(m).minimize(final="x"), {"pull": 1.0}, duration=1.0),
     "design_experiment": lambda m: dr.estimation.design_experiment(m, ["mass"], ["x"], 1.0),
     "filter": lambda m: dr.filter(m, DATA, measured={"x": 1.0}),
     "certify": lambda m: dr.certify(m),
@@ -155,7 +156,7 @@ def test_an_ensemble_has_the_numbers_of_single_runs() -> None:
     for _ in range(3):
         m, _ = random_ball(rng)
         cases = {"start.z": rng.uniform(0, 0.5, 5), "start.x_rate": rng.uniform(-2, 2, 5)}
-        keep = [dr.reductions.Final(), dr.reductions.Snapshots(0.4), dr.reductions.EventCounts()]
+        keep = [dr.reductions.Final(), dr.reductions.Snapshots(0.4), dr.reductions.EventCounts(), dr.reductions.ContactCounts()]
         found = dr.ensemble(m, 1.5, cases=cases, outputs=names, keep=keep, events=events, threads=2)
         for k in range(5):
             start = {name.removeprefix("start."): column[k] for name, column in cases.items()}
@@ -165,6 +166,10 @@ def test_an_ensemble_has_the_numbers_of_single_runs() -> None:
             if run.time[-1] > 0.4:
                 assert [found[f"{name}@0.4"][k] for name in names] == [run.at(0.4)[name] for name in names]
             assert found["pressed.count"][k] == sum(event.name == "pressed" for event in run.events)
+            assert (
+                found["floor.mode"][k] == run["floor_mode"][-1] == ["open", "slip", "stick"].index(run.modes[-1].modes["floor"])
+            )
+            assert (found["floor.impacts"][k], found["impacts.lost"][k]) == (len(run.modes.impacts), run.modes.lost)
 
 
 def test_a_run_is_continued_from_its_end_in_any_mode() -> None:

@@ -48,6 +48,7 @@ REFUSED = {
             "superball",
             "coin",
             "tipping_tricycle",
+            "hopper",
             "tippe_top",
             "simplest_walker",
             "kerb_bicycle",

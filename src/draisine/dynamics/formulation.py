@@ -189,9 +189,10 @@ class BaseFormulation(ABC):
 
     @cached_property
     def event_list(self) -> tuple[Event, ...]:
-        """Events of the model, then those given by the caller."""
+        """Events of the model, then those given by the caller, then the ends of the validity of contacts."""
         given = self.mechanism.system.events
-        return (*(Event(w.name, str(w.expression), w.action, w.direction, w.description) for w in given), *self.events)
+        own = (Event(w.name, str(w.expression), w.action, w.direction, w.description) for w in given)
+        return (*own, *self.events, *(_second_contact(c.name) for c in self.mechanism.followed_contacts))
 
     @property
     def quaternions(self) -> tuple[tuple[str, str, str, str], ...]:
@@ -265,6 +266,12 @@ class BaseFormulation(ABC):
         }
         outputs = {"generalized_forces": (ca.vertcat(*[generalized_forces[n] for n in scope.velocities]), scope.velocities)}
         return Program.build(f"{m.system.name}_inverse_dynamics", inputs, outputs, shared=m.templates.skip_global_cse)
+
+
+def _second_contact(wheel: str) -> Event:
+    """A wheel comes to a hollow that is sharper than itself."""
+    what = f"wheel {wheel!r} touches the ground at a second place"
+    return Event(f"{wheel}_second_contact", f"clearance({wheel})", "stop", -1, what, "GROUND_TOO_SHARP")
 
 
 def _along(a: Mapping[int, ca.SX], b: Mapping[int, ca.SX]) -> ca.SX:

@@ -38,6 +38,7 @@ from draisine.dynamics.contact.rolling import (
     height_above_ground,
     wheel_contact,
 )
+from draisine.dynamics.contact.second_contact import followed
 from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.contact.tire_contact import TireForce, TireOnGround
 from draisine.dynamics.forces import AppliedForces, Tangential, applied_forces
@@ -135,6 +136,11 @@ class Mechanism:
     @property
     def _opening(self) -> list[ResidualContact]:
         return [c for c in self.residual_contacts if c.friction is not None]
+
+    @cached_property
+    def followed_contacts(self) -> list[WheelOnGround]:
+        """Wheels on curved ground, whose one contact point may not be able to follow it."""
+        return [c for c in self.residual_contacts if isinstance(c, WheelOnGround) and followed(c)]
 
     @cached_property
     def rows(self) -> list[Rows]:

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
+from draisine.dynamics.contact.second_contact import DETAILS, second_contact
 from draisine.dynamics.kinematics.tree import Link
 from draisine.dynamics.linear_algebra import ZERO
 from draisine.dynamics.mechanism import Mechanism
@@ -44,7 +46,29 @@ def with_structure(equations: Equations, mechanism: Mechanism) -> Equations:
     valid = _valid_ranges(mechanism)
     parts = mechanism.system.parts
     absent = tuple((name, unit, part.within or part.name) for part in parts for name, unit in part.left_out)
-    return replace(equations, structure=structure, twists=_twists(mechanism, bodies), valid_ranges=valid, left_out=absent)
+    return replace(
+        equations,
+        structure=structure,
+        twists=_twists(mechanism, bodies),
+        second_contacts=_second_contacts(mechanism),
+        valid_ranges=valid,
+        left_out=absent,
+    )
+
+
+def _second_contacts(mechanism: Mechanism) -> Program | None:
+    """(t, q, p) → for each wheel on curved ground, what the status says where it would touch at a second place."""
+    scope, wheels = mechanism.scope, mechanism.followed_contacts
+    if not wheels:
+        return None
+    inputs: dict[str, tuple[ca.SX, list[str]] | ca.SX] = {
+        "t": scope.t,
+        "q": (scope.q, scope.coordinates),
+        "p": (scope.p, scope.parameters),
+    }
+    details = ca.vertcat(*[second_contact(wheel) for wheel in wheels])
+    labels = [f"{wheel.name}.{name}" for wheel in wheels for name in DETAILS]
+    return Program.build(f"{mechanism.system.name}_second_contacts", inputs, {"details": (details, labels)})
 
 
 def _valid_ranges(mechanism: Mechanism) -> tuple[ValidRange, ...]:
@@ -171,20 +195,35 @@ def _enters(e: Equations, coordinate: str) -> bool:
     """Whether accelerations or constraints change with a coordinate, at two states far from the default."""
     names = [q.name for q in e.coordinates]
     random = UniformNumbers(7)
-    p, u = e.default_parameters, random.uniform(-1, 1, len(e.inputs))
+    u = random.uniform(-1, 1, len(e.inputs))
     q0, v0 = np.array([q.default for q in e.coordinates]), np.zeros(len(e.velocities))
     for _ in range(2):
         q, v = q0 + random.uniform(-0.3, 0.3, len(q0)), v0 + random.uniform(-1, 1, len(v0))
         other = q.copy()
         other[names.index(coordinate)] += random.uniform(0.5, 2.5)
-        pairs = [[e.motion([0.0], at, v, u, p)[0] for at in (q, other)]]
+        pairs = [[e.motion([0.0], at, v, u, e.default_parameters)[0] for at in (q, other)]]
         if not isinstance(e.dynamics, DaeResidual):
             rest = random.uniform(-1, 1, len(e.states) - len(q0))
-            pairs.append([np.ravel(e.dynamics([0.0], np.concatenate([at, rest]), u, p)[0]) for at in (q, other)])
+            for p in one_contact_at_a_time(e):
+                pairs.append([np.ravel(e.dynamics([0.0], np.concatenate([at, rest]), u, p)[0]) for at in (q, other)])
         for first, second in pairs:
             if not np.max(np.abs(first - second), initial=0.0) <= UNCHANGED * np.max(np.abs(first), initial=1.0):
                 return True
     return False
+
+
+def one_contact_at_a_time(e: Equations) -> list[NDArray[np.float64]]:
+    """p with one unilateral contact closed, with that on which it depends, and the others open: rows of several may depend on
+    each other away from the ground, as those of a wheel on the planes and edges of one profile do."""
+    if not e.unilateral:
+        return [e.default_parameters]
+    found = []
+    for k, contact in enumerate(e.unilateral):
+        p = e.default_parameters
+        modes = p[len(e.parameters) :].reshape(len(e.unilateral), -1)
+        modes[[i for i in range(len(modes)) if i not in (k, contact.host)], :2] = 0.0
+        found.append(p)
+    return found
 
 
 # --------------------------------------------------------------------------------------------- place on the ground

@@ -1,4 +1,5 @@
-"""Root finding in one variable: Brent's method for sign changes, bisection for those of many functions and for conditions.
+"""Root finding in one variable: Brent's method for sign changes, bisection for those of many functions and for conditions,
+multisection for conditions that many points share the cost of.
 
 The compiled loop locates events by Chandrupatla's method in restricted Python (`simulation/stepper/events_and_samples.py`).
 """
@@ -76,4 +77,26 @@ def bisect(holds: Callable[[float], bool], low: float, high: float, rounds: int)
     for _ in range(rounds):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
+def multisect(
+    holds: Callable[[Reals], NDArray[np.bool_]], low: float, high: float, halvings: int, points: int = 15
+) -> tuple[float, float]:
+    """Like `bisect`, for a condition that is evaluated at many points for little more than at one: each round divides the bracket
+    by equally spaced points, 15 for four halvings, and goes on before the first at which the condition does not hold. It ends
+    after so many halvings, or where no number lies between the ends.
+
+    >>> multisect(lambda x: x < 0.3, 0.0, 1.0, 2, points=3)
+    (0.25, 0.5)
+    """
+    shares = np.arange(1, points + 1) / (points + 1)
+    for _ in range(int(np.ceil(halvings / np.log2(points + 1)))):
+        inside = low + shares * (high - low)
+        inside = inside[(inside > low) & (inside < high)]
+        if not len(inside):
+            break
+        fails = np.flatnonzero(~holds(inside))
+        first = int(fails[0]) if len(fails) else len(inside)
+        low, high = float(inside[first - 1]) if first else low, float(inside[first]) if first < len(inside) else high
     return low, high

@@ -155,6 +155,7 @@ class Event:
     action: str = "record"
     direction: int = 0  # +1 rising, −1 falling, 0 both
     description: str = ""  # part of the status if a simulation stops here, e.g. "lean passed 80°"
+    ending: str = "EVENT"  # kind of that status; with another one, the run is valid only while the expression is positive
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -222,6 +223,7 @@ class Equations:
     - `events`: → `value`, one per entry of `event_list`; with a linear solve if an event depends on forces that need one.
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
       axes of theirs that by default are forward, left and up; of a balanced wheel without its spin.
+    - `second_contacts` (t, q, p) (or None): → `details` of wheels on curved ground, for the status GROUND_TOO_SHARP.
     - `unilateral` contacts: their modes follow the parameters in p (`mode_parameters`). `contact_margins` → `margins`, positive
       inside the modes; `contact_terms` → what a change of modes needs; `contact_system` (or None) → factors of the mass matrix
       and what else the dynamics of any mode follow from. `usual_dynamics`, `usual_margins` and `usual_project`
@@ -257,6 +259,7 @@ class Equations:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()  # repeated by every simulation
     twists: Program | None = None
+    second_contacts: Program | None = None
     structure: Structure = NO_STRUCTURE  # of a mechanism, for starts
     dependent_parameters: tuple[DependentQuantity, ...] = ()
     unilateral: tuple[Unilateral, ...] = ()
@@ -359,6 +362,7 @@ _RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral
 _RECORDS |= {"valid_ranges": ValidRange}
 _PROGRAMS = (
     *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
+    "second_contacts",
     *("contact_margins", "contact_terms", "contact_system", "usual_dynamics", "usual_margins", "usual_project"),
 )
 _NOT_STORED = frozenset({"with_independent"})  # a function

@@ -23,6 +23,7 @@ class Ending(StrEnum):
     CONSTRAINTS_BROKEN = "CONSTRAINTS_BROKEN"  # a constraint, redundant ones included, is violated beyond the tolerance
     SWITCHES_ACCUMULATE = "SWITCHES_ACCUMULATE"  # infinitely many switches in a finite time
     SLIDING_AMBIGUOUS = "SLIDING_AMBIGUOUS"  # the motion on several switching surfaces is not unique
+    GROUND_TOO_SHARP = "GROUND_TOO_SHARP"  # a wheel would touch the ground at a second place, in a hollow sharper than itself
     CONTACT_INCONSISTENT = "CONTACT_INCONSISTENT"  # no mode of the contacts satisfies the laws of friction and impact
     CONTACT_UNDECIDED = "CONTACT_UNDECIDED"  # the modes of the contacts were not found
     CONTACT_INDETERMINATE = "CONTACT_INDETERMINATE"  # several do, and the motion is not determined

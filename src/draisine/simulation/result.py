@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.program.equations import Equations
+from draisine.program.equations import Equations, Event
 from draisine.program.linear_solve import implicit_form
 from draisine.program.program import DaeResidual
 from draisine.results.contact_modes import NO_MODES, ContactHistory
@@ -341,7 +341,40 @@ def _finished(s: FinalState) -> Status:
 
 def _event(s: FinalState) -> Status:
     event = s.equations.event_list[int(s.memory.stepper.stopping_event)]
+    if event.ending == Ending.GROUND_TOO_SHARP:
+        return _ground_too_sharp(s, event)
     return Status(Ending.EVENT, f"{event.name}: {event.description or event.expression} at {s.at_time}")
+
+
+def _ground_too_sharp(s: FinalState, event: Event) -> Status:
+    """Where a wheel bridges a hollow of the ground, with both radii."""
+    program, wheel = s.equations.second_contacts, event.name.removesuffix("_second_contact")
+    place = ""
+    if program is not None:
+        q, p = (slot.size for slot in program.inputs[1:])
+        (values,) = program([s.memory.stepper.t], s.memory.state[:q], s.memory.parameters[:p])
+        labels = program.output("details").labels
+        x, y, other_x, other_y, radius, curvature, gap = (
+            float(value) for label, value in zip(labels, values, strict=True) if label.rpartition(".")[0] == wheel
+        )
+        if gap > 1.0 / curvature - radius > 0.0:
+            return Status(
+                Ending.GROUND_TOO_SHARP,
+                f"at {s.at_time} wheel {wheel!r} flies {gap:.4g} m above the ground at x = {x:.6g} m, y = {y:.6g} m, which has a "
+                f"radius of curvature of {1 / curvature:.4g} m: seen from a hub so high, the nearest place of such a hollow "
+                "is not unique, and where the wheel would land is not known. Give smoother ground, or end the run before by an "
+                "event",
+            )
+        place = (
+            f" at x = {other_x:.6g} m, y = {other_y:.6g} m, while its contact point is at x = {x:.6g} m, y = {y:.6g} m. "
+            f"Its radius there is {radius:.4g} m, and the least radius of curvature of the ground between {1 / curvature:.4g} m"
+        )
+    return Status(
+        Ending.GROUND_TOO_SHARP,
+        f"from {s.at_time} on {event.description}{place}: it would bridge the hollow, and one contact point does not follow it. "
+        "Give ground of a radius of curvature above that of the wheel, a smaller wheel, or a ground profile with edges, "
+        "ground(profile=…), on which wheels with friction= touch at several places",
+    )
 
 
 def _singular(s: FinalState) -> Status:

@@ -60,7 +60,7 @@ from draisine.simulation.singular_passage import Motion, PassageStep, has_loops,
 from draisine.simulation.singular_position import singular_interval
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.contact_memory import contact_history
-from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, no_switches, stepping_loop
+from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, event_stops, no_switches, stepping_loop
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -239,7 +239,7 @@ class _Driver:
         self._compiled = (choices.optimized if external else choices.compiled)(choices.root.choice)
         self._implicit = isinstance(choices.root.dynamics, DaeResidual)
         events = choices.root.event_list
-        directions, stops = [e.direction for e in events], [e.action == "stop" for e in events]
+        directions, stops = [e.direction for e in events], [event_stops(e) for e in events]
         self._caller: ControlCaller | None = None
         self._callback = None
         if control is not None:

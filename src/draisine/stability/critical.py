@@ -22,17 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import SolverError
-from draisine.numerics.root_finding import bisect, bracketed_root
+from draisine.numerics.root_finding import bracketed_root, multisect
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
-from draisine.stability.crossings import Change, changes
+from draisine.stability.crossings import Change, Matrices, changes
 from draisine.stability.mode_names import ModeNames
 from draisine.stability.routh import characteristic
 from draisine.stability.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]
-
-Matrix = Callable[[float], Array]  # A at a value of the swept quantity
 
 BEGINS, ENDS = "oscillation begins", "oscillation ends"
 _THIN = 1e-7  # width within which modes leave one side and arrive on the other, relative to the sampling
@@ -113,7 +111,7 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
         return family.matrices(at[:, None]).A
 
     found = changes(matrices, values)
-    solver = _Solver(lambda s: matrices(np.array([s]))[0], found.zeros, names)
+    solver = _Solver(matrices, found.zeros, names)
     events = [event for change in solver.joined(found.brackets) for event in solver.events(change)]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit)
@@ -132,8 +130,11 @@ class _Event:
 class _Solver:
     """Solves for the critical values in brackets of one sweep."""
 
-    def __init__(self, matrix: Matrix, zeros: int, names: ModeNames) -> None:
-        self.matrix, self.zeros, self.names = matrix, zeros, names
+    def __init__(self, matrices: Matrices, zeros: int, names: ModeNames) -> None:
+        self.matrices, self.zeros, self.names = matrices, zeros, names
+
+    def matrix(self, s: float) -> Array:
+        return self.matrices(np.array([s]))[0]
 
     def joined(self, brackets: list[Change]) -> Iterator[Change]:
         """The brackets, with those made one between which signs are unknown, or that meet at a sample on the axis: of a mode
@@ -177,7 +178,7 @@ class _Solver:
         value = self._solved(change, real, pairs, double)
         if value is None:
             last, first = self._edge(change.low, change.high, change.before)
-            inside = self._counts(first)
+            inside = self._counts(np.array([first]))[0]
             parted = (inside != change.after).any() and depth < _DEPTH
             arrives = self._arrives(first, change.high, change.after) if parted else first
             unknown = parted and self._unknown(0.5 * (last + arrives), change.before, change.after)
@@ -190,15 +191,15 @@ class _Solver:
             value = 0.0, value[1]
         yield from self._described(change, *value, real, pairs, double)
 
-    def _counts(self, s: float) -> NDArray[np.int64]:
-        return np.asarray(Spectrum.of(self.matrix(s)[None]).signatures[0])
+    def _counts(self, at: Array) -> NDArray[np.int64]:
+        return Spectrum.of(self.matrices(at)).signatures
 
-    def _edge(self, low: float, high: float, counts: NDArray[np.int64]) -> tuple[float, float]:
+    def _edge(self, low: float, high: float, counts: NDArray[np.int64], rounds: int = _ROUNDS) -> tuple[float, float]:
         """The last point with such numbers of modes, and the next one."""
-        return bisect(lambda s: bool((self._counts(s) == counts).all()), low, high, _ROUNDS)
+        return multisect(lambda s: (self._counts(s) == counts).all(axis=1), low, high, rounds)
 
     def _arrives(self, low: float, high: float, counts: NDArray[np.int64]) -> float:
-        return bisect(lambda s: bool((self._counts(s) != counts).any()), low, high, _ROUNDS)[1]
+        return multisect(lambda s: (self._counts(s) != counts).any(axis=1), low, high, _ROUNDS)[1]
 
     # ------------------------------------------------------------ one mode
 
@@ -240,7 +241,7 @@ class _Solver:
     def _double_root(self, change: Change) -> tuple[float | None, complex | None]:
         """Where the two eigenvalues that meet are equal: the square of their difference and their mean are smooth there, and
         have all digits."""
-        last, first = bisect(lambda s: bool((self._counts(s) == change.before).all()), change.low, change.high, 20)
+        last, first = self._edge(change.low, change.high, change.before, 20)
         near = self._closest_pair(0.5 * (last + first))
         if near is None:
             return None, None

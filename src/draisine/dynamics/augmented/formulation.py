@@ -261,7 +261,11 @@ class AugmentedFormulation(BaseFormulation):
             return []
         rows, mass = rows[finite][0], mass[finite][0]
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
-        sizes = np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T))[order]
+        if m.system.massless:  # contact points on curved ground, which move no mass
+            yielding = np.linalg.pinv(mass, hermitian=True) @ rows.T
+        else:
+            yielding = np.linalg.solve(mass, rows.T)
+        sizes = np.einsum("ij,ji->i", rows, yielding)[order]
         sizes = np.maximum(sizes, COMPLIANCE * sizes.max())  # rows that vanish there
         shares = {row: YIELDING if c.normal is None else 1.0 for c in self.contacts for row in c.rows}
         return [COMPLIANCE * shares.get(i, 0.0) * float(size) for i, size in enumerate(sizes)]

@@ -11,6 +11,7 @@ from draisine.dynamics.contact.ground_contacts import KnifeEdgeOnGround, WheelOn
 from draisine.dynamics.contact.ground_features import FeatureSurface
 from draisine.dynamics.contact.point_contacts import PointOnFeature, PointOnSurface
 from draisine.dynamics.contact.resistances import CALLS, rate_of
+from draisine.dynamics.contact.second_contact import clearance, followed
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.contact.surface_pair import ROWS, SurfacePair
 from draisine.dynamics.contact.tire_contact import TireOnGround
@@ -45,6 +46,7 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
             **({**blades, **points, **pairs} if k == 0 else {}),
         }
         special[name] = _measure(name, {n: partial(_entry, c, "gap", k) for n, c in asked.items()})
+    special["clearance"] = _measure("clearance", {n: partial(clearance, c) for n, c in found.items() if followed(c)})
     for k, row in enumerate(ROWS):
         special[f"contact_{row}"] = _measure(f"contact_{row}", {n: partial(_entry, c, "residuals", k) for n, c in pairs.items()})
     every: dict[str, ResidualContact] = {**found, **points, **pairs}

@@ -25,6 +25,7 @@ class GroundSurface:
             check_smooth(scope, "the height of the ground", height, variables=ca.vertcat(x, y))
         self._height = height + x * ca.tan(slope) + y * ca.tan(bank)
         self._jacobian = tuple(fold_constant(ca.jacobian(self._height, c)) for c in self._place)
+        self._hessian = tuple(fold_constant(ca.jacobian(self._jacobian[i], self._place[j])) for i, j in ((0, 0), (0, 1), (1, 1)))
         along, across = (scope.value(v, at) for v in ground.velocity)
         if without_slip and may_switch(scope, *ground.velocity):
             check_smooth(scope, "the velocity of the ground", ca.vertcat(along, across), "velocity", ca.vertcat(x, y))
@@ -42,6 +43,22 @@ class GroundSurface:
             return UNIT[2]
         size = ca.sqrt(1 + self._jacobian[0] ** 2 + self._jacobian[1] ** 2)
         return tuple(self._at(c / size, x, y) for c in (-self._jacobian[0], -self._jacobian[1], ca.SX(1)))  # type: ignore[return-value]
+
+    @property
+    def bent(self) -> bool:
+        """Whether its normal depends on the position."""
+        return not all(is_zero(c) for c in self._hessian)
+
+    def curvature(self, x: ca.SX, y: ca.SX, a: Vec, b: Vec) -> ca.SX:
+        """The second fundamental form II(a, b) of tangent vectors, of which x and y matter; positive in a hollow."""
+        xx, xy, yy = self._hessian
+        bent = xx * a[0] * b[0] + xy * (a[0] * b[1] + a[1] * b[0]) + yy * a[1] * b[1]
+        return self._at(bent / ca.sqrt(1 + self._jacobian[0] ** 2 + self._jacobian[1] ** 2), x, y)
+
+    def normal_curvature(self, x: ca.SX, y: ca.SX, along: Vec) -> ca.SX:
+        """The curvature of the section above a horizontal direction, of which the length does not matter."""
+        rise = self._at(self._jacobian[0] * along[0] + self._jacobian[1] * along[1], x, y)
+        return self.curvature(x, y, along, along) / (along[0] ** 2 + along[1] ** 2 + rise**2)
 
     def velocity(self, x: ca.SX, y: ca.SX) -> Vec:
         """Velocity of the ground's material point."""

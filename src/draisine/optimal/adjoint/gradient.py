@@ -28,6 +28,7 @@ from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.maneuver import OptimalControlProblem
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases
+from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -81,6 +82,7 @@ def gradient(
     long as the motion, whatever their number. Conditions at the end and bounds of the maneuver are ignored. The first call
     compiles the programs; later calls with the same maneuver and number of pieces reuse them.
     """
+    refuse_unilateral("gradient", cost.model)
     ready = _prepared(cost, _snapshot(cost.model), tuple(controls), _on_pieces(cost, controls, breaks, method))
     builder, p = ready.builder, ready.builder.p
     functional = replace(ready.functional)  # with its own memory, for calls from several threads

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, DataError, SolverError
 from draisine.optimal.adjoint.descent import DescentResult, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, step_error
-from draisine.optimal.contact_phases import refuse_modes
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import NlpSolution, Outcome
@@ -21,6 +20,7 @@ from draisine.optimal.scaling import LEAST_SIZE
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.solve import check_dropped
 from draisine.optimal.verification import simulate_phase
+from draisine.program.arguments import refuse_unilateral
 from draisine.results.status import ProgressCallback
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def solve_by_adjoint(
 ) -> Solution:
     """See `Maneuver.solve`. The guess gives controls and duration; states follow from the equations."""
     began = time.perf_counter()
-    refuse_modes("Adjoint", maneuver)
+    refuse_unilateral("Adjoint", maneuver.model)
     if len(maneuver.phases) > 1:
         raise ArgumentError(f"Adjoint: the maneuver has {len(maneuver.phases)} phases, only one is supported; use Collocation")
     (builder,), (phase,) = build_phases(maneuver, [method])

@@ -27,7 +27,7 @@ from draisine.simulation.methods.selection import (
 from draisine.simulation.methods.tableau import Scheme
 from draisine.simulation.singular_passage import set_limits
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.memory import EXPLICIT, SMOOTH, SOURCES, MarkTables, Memory, mark_times
+from draisine.simulation.stepper.memory import EXPLICIT, SMOOTH, SOURCES, MarkTables, Memory, event_stops, mark_times
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -181,7 +181,7 @@ def _sample_stepper(compiled: CompiledEquations, chosen: MethodChoice, until: fl
 def _memory(compiled: CompiledEquations, chosen: MethodChoice, until: float, samples: Reals) -> Memory:
     """Memory of a sample, with the settings of `simulation.run`."""
     e, method = compiled.equations, chosen.method
-    directions, stops = [v.direction for v in e.event_list], [v.action == "stop" for v in e.event_list]
+    directions, stops = [v.direction for v in e.event_list], [event_stops(v) for v in e.event_list]
     x, u, p = np.zeros(len(e.states)), np.zeros(len(e.inputs)), np.zeros(len(e.parameters))
     memory = Memory(compiled.kernels(margins_of=monitored_margins), method, x, u, p, (0.0, until), samples, directions, stops)
     stepper = memory.stepper

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +15,7 @@ from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
+from draisine.results.contact_modes import NAMES, ContactHistory
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
@@ -139,6 +141,19 @@ class Finished:
     evaluations: Integers
     contact_least: Reals  # (batch, c) least contact margins, NaN if not run
     warnings: NDArray[np.object_]  # what single runs warn of, in short; "" if nothing
+    contact_names: tuple[str, ...] = ()  # of contacts that open
+    contacts: Reals = field(default_factory=lambda: np.zeros((0, 1)))  # (batch, 1 + 2 c): energy lost; mode at the end, impacts
+
+
+def contact_names(equations: Equations) -> tuple[str, ...]:
+    return tuple(contact.name for contact in equations.unilateral)
+
+
+def contact_counts(modes: ContactHistory, names: Sequence[str]) -> list[float]:
+    """Energy lost in impacts, then the mode at the end and the number of impacts of every contact."""
+    last, impacts = modes.changes[-1].modes, modes.impacts
+    each = [(float(NAMES.index(last[n])), float(sum(n in change.impulse for change in impacts))) for n in names]
+    return [modes.lost, *(number for pair in each for number in pair)]
 
 
 def add_text(texts: NDArray[np.object_], where: Bools, text: str) -> None:
@@ -195,6 +210,8 @@ class Worker:
             state.evaluations,
             state.contact_least,
             self._cautions(state),
+            contact_names(s.equations),
+            np.full((len(requested), 1 + 2 * len(s.equations.unilateral)), np.nan),
         )
         for index in np.flatnonzero(single):
             if s.stop[0]:
@@ -378,6 +395,8 @@ class Worker:
         status = np.full(len(state.reason), "", dtype=object)
         for reason, ending in ((layout.SWITCH, Ending.SINGULAR), *ENDINGS.items()):
             status[state.reason == reason] = str(ending)
+        for number, event in enumerate(self._shared.equations.event_list):
+            status[(state.reason == layout.STOPPED) & (state.stopping_event == number)] = event.ending
         if self._shared.equations.rows or has_loops(self._shared.equations):  # a single run can choose rows at its state
             status[state.reason == layout.SWITCH] = ""
         if any(c.level == "position" for c in self._shared.equations.constraints):  # a start may be a singular position
@@ -431,12 +450,14 @@ class Worker:
             k = names.index(occurrence.name)
             into.first[index, k] = np.fmin(into.first[index, k], occurrence.time)
             into.count[index, k] += 1
-        stopped = run.status.kind == Ending.EVENT
+        stopped = run.status.kind in (Ending.EVENT, Ending.GROUND_TOO_SHARP)
         into.status[index], into.event[index] = str(run.status.kind), run.events[-1].name if stopped else ""
         into.ended[index], into.steps[index] = run.final_time, run.accepted + run.rejected
         into.evaluations[index] = run.evaluations
         into.contact_least[index] = run.contact_least
         into.warnings[index] = SEPARATOR.join(run.cautions)
+        if run.modes.changes:
+            into.contacts[index] = contact_counts(run.modes, into.contact_names)
         done = 0
         for segment in run.segments:
             known = np.isin(segment.times, s.samples)

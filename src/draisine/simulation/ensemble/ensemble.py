@@ -85,7 +85,7 @@ def ensemble(
       distributions (`Uniform`, `Normal`), from which `runs` numbers are drawn with `seed`.
     - Names are those of parameters, inputs or start targets; "start.lean" where a name is ambiguous.
     - `outputs`: names of outputs, and `keep`: what is kept of them: `Final()`, `Snapshots(1.0, 2.0)`, `Extremes()`,
-      `EventCounts()`.
+      `EventCounts()`, `ContactCounts()`.
     - `start`, `parameters`, `inputs`, `events`, `method` apply to all runs, as in `simulate`; `tolerance` stands for DOP853 with
       this relative and absolute tolerance.
     - `out`: a folder for chunks of `chunk` runs, stored as Parquet files or, if its name ends with `.zarr`, as one Zarr group;

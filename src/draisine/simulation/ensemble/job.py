@@ -21,7 +21,7 @@ from draisine.simulation.contact_margins import (
     contact_margins,
     monitored_margins,
 )
-from draisine.simulation.ensemble.block import Finished, Shared, Worker, add_text
+from draisine.simulation.ensemble.block import Finished, Shared, Worker, add_text, contact_names
 from draisine.simulation.ensemble.distributions import Reals
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import EnsembleProblem, Texts
@@ -139,8 +139,22 @@ class Task:
         no_text = none.astype(object)
         margins = contact_margins(self.problem.equations)
         contacts = np.zeros((0, 0 if margins is None else margins.size))
+        opening = contact_names(self.problem.equations)
         empty = Finished(
-            values, no_text, no_text, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none, contacts, no_text
+            *(
+                values,
+                no_text,
+                no_text,
+                np.zeros((0, events)),
+                none.reshape(0, events),
+                np.zeros(0),
+                none,
+                none,
+                contacts,
+                no_text,
+            ),
+            opening,
+            np.zeros((0, 1 + 2 * len(opening))),
         )
         return tuple(self.columns(0, dict.fromkeys(self.problem.varied.names, np.zeros(0)), no_text, empty))
 

@@ -15,7 +15,7 @@ from draisine.numerics.number_range import refuse_large_count, with_number_range
 if TYPE_CHECKING:
     from draisine.simulation.ensemble.block import Finished
 
-__all__ = ["EventCounts", "Extremes", "Final", "Keep", "Snapshots"]
+__all__ = ["ContactCounts", "EventCounts", "Extremes", "Final", "Keep", "Snapshots"]
 
 Reals = NDArray[np.float64]
 
@@ -117,6 +117,25 @@ class EventCounts:
         found = {}
         for k, name in enumerate(events):
             found[f"{name}.first"], found[f"{name}.count"] = finished.first[:, k], finished.count[:, k].astype(float)
+        return found
+
+
+@dataclass(frozen=True)
+class ContactCounts:
+    """Of every contact that opens, its mode at the end (0 open, 1 slips, 2 sticks) and the number of its impacts, in columns such
+    as `floor.mode` and `floor.impacts`; and the energy in J that all impacts take, `impacts.lost`."""
+
+    def times(self, until: float) -> Reals:
+        return np.zeros(0)
+
+    def columns(
+        self, finished: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+    ) -> dict[str, Reals]:
+        if not finished.contact_names:
+            raise ArgumentError("ContactCounts: the model has no contact that opens or slips; leave it out of keep=")
+        found = {"impacts.lost": finished.contacts[:, 0]}
+        for k, name in enumerate(finished.contact_names):
+            found[f"{name}.mode"], found[f"{name}.impacts"] = finished.contacts[:, 1 + 2 * k], finished.contacts[:, 2 + 2 * k]
         return found
 
 

@@ -5,7 +5,8 @@ one too: its Bernstein coefficients bound it, and subdivision leaves intervals w
 (`event_polynomials`). Any other event function is represented by the polynomial through its values at Chebyshev–Lobatto nodes,
 on parts of the step that are halved until its last Chebyshev coefficients are small; what the bounds of this polynomial leave
 open is decided by a search for the extremum of the function itself. Where it is not smooth down to the smallest part, the
-extrema between the nodes are searched for.
+extrema between the nodes are searched for. Required conditions, which end a run, are the least of many values with kinks
+everywhere: where there are no other events, they are judged at the ends of steps.
 
 Most steps need none of this. An event function stays away from zero if, on a few points of the cubic through both ends, it is
 farther from zero than it varies. If it does not, and the full interpolant needs further derivatives, a polynomial of degree five
@@ -27,7 +28,7 @@ from draisine.simulation.stepper.events_and_samples import (
     updated_sign,
 )
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense, weighted_sum
-from draisine.simulation.stepper.layout import GRID, HALVINGS, ROOTS, Stepper, Tableau
+from draisine.simulation.stepper.layout import GRID, HALVINGS, REQUIRED, ROOTS, Stepper, Tableau
 
 SMALLEST_PART = 1.0 / 64.0  # of a step, for event functions that are not polynomials
 MANY_PARTS = 16  # so many smallest parts that are not smooth are no kinks: the function is too fast for the step …
@@ -45,6 +46,10 @@ def find_crossings(s: Stepper, m: Tableau, h: float, new_time: float) -> int:
     """Fill `root` and `root_event` in order of time with the events of the step from t to new_time; return their number."""
     copy(s.new, s.point, s.states)
     evaluate_events(s, new_time, s.grid[GRID])
+    if s.only_required != 0 and all_positive(s):
+        for e in range(s.events):
+            s.next_sign[e] = 1
+        return 0
     if s.dense_ready == 0 and m.rows <= m.stages + 1:
         prepare_dense(s, m, h)  # no derivatives are needed
     fill_grid(s, 3 if s.dense_ready == 0 else m.terms, h)
@@ -70,6 +75,15 @@ def find_crossings(s: Stepper, m: Tableau, h: float, new_time: float) -> int:
 
 
 # ------------------------------------------------------------------------------------------------- steps without events
+
+
+def all_positive(s: Stepper) -> bool:
+    """Whether all event functions are positive at both ends of the step."""
+    lowest = 1.0
+    for e in range(s.events):
+        if not (s.grid[0, e] > 0.0 and s.grid[GRID, e] > 0.0):  # NaN is not
+            lowest = -1.0
+    return lowest > 0.0
 
 
 def fill_grid(s: Stepper, terms: int, h: float) -> None:
@@ -225,7 +239,7 @@ def isolate_zeros(s: Stepper, m: Tableau, h: float, event: int) -> None:
             begin += width
             while width < 1.0 and int(begin / width) % 2 == 0:
                 width *= 2.0
-    if rough > MANY_PARTS:
+    if rough > MANY_PARTS and s.stops[event] != REQUIRED:
         s.unresolved_event, s.unresolved_time = event + 1, s.t
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite, interpolate
-from draisine.simulation.stepper.layout import GRID, Stepper, Tableau
+from draisine.simulation.stepper.layout import GRID, REQUIRED, Stepper, Tableau
 from draisine.simulation.stepper.mixture import mixed_values, record_mixture
 
 
@@ -29,10 +29,10 @@ def sign_of(value: float) -> int:
 
 
 def begin_events(s: Stepper) -> None:
-    """The signs at the start of a run."""
+    """The signs at the start of a run; of what must be positive, the sign it should have."""
     evaluate_events(s, s.t, s.grid[0])
     for e in range(s.events):
-        s.sign[e] = sign_of(s.grid[0, e])
+        s.sign[e] = 1 if s.stops[e] == REQUIRED else sign_of(s.grid[0, e])
 
 
 def event_value(s: Stepper, m: Tableau, h: float, event: int, theta: float) -> float:

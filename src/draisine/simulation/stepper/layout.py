@@ -52,6 +52,8 @@ RUNNING = 2
 
 # Accepted steps of an implicit method between two checks whether it is still needed.
 STIFFNESS_CHECK_INTERVAL = 10
+# Kind of a stopping event whose function must be positive from the start on.
+REQUIRED = 2
 # Number of equidistant points of a step, besides its start, at which event functions are evaluated first.
 GRID = 4
 # Room for zeros of one event function in a step, and for halvings of an interval in which they are isolated.
@@ -160,7 +162,8 @@ class Stepper(Record):
     grid: Matrix  # (GRID + 1, e) values over the step
     sign: Integers  # (e) last nonzero sign, or 0
     direction: Integers  # (e)
-    stops: Integers  # (e) 1 if the event stops the run
+    stops: Integers  # (e) 1 if the event stops the run, or REQUIRED
+    only_required: int  # 1 if all are: they are judged at the ends of steps
     next_sign: Integers  # (e) at the end of the step
     polynomial: Integers  # (e) 1 if it is a polynomial of θ, of a degree below the number of nodes
     jumps: Integers  # (e) 1 for event functions that jump by themselves: a change of sign is an event without a zero

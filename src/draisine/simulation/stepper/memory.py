@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel
 from draisine.codegen.restricted.entry import Code, Entry
+from draisine.program.equations import Event
+from draisine.results.status import Ending
 from draisine.simulation.event_polynomials import BernsteinBasis, bernstein_basis
 from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
@@ -98,6 +100,13 @@ def mark_times(s: Stepper, marks: MarkTables | None) -> None:
             setattr(s, name, values)
 
 
+def event_stops(event: Event) -> int:
+    """The entry of `stops` of an event."""
+    if event.action != "stop":
+        return 0
+    return 1 if event.ending == Ending.EVENT else layout.REQUIRED
+
+
 def no_switches() -> SwitchTables:
     """Tables without switching functions."""
     none, whole = np.zeros(0), np.zeros(0, dtype=np.int64)
@@ -144,7 +153,7 @@ class Memory:
         span: tuple[float, float],
         samples: Reals | None,
         directions: Sequence[int] = (),
-        stops: Sequence[bool] = (),
+        stops: Sequence[int] = (),
         switches: SwitchTables | None = None,
         steps_too: bool = False,
     ) -> None:
@@ -213,6 +222,7 @@ class Memory:
             self._set_contacts(kernels.unilateral)
         for name, values in given.items():
             getattr(s, name)[...] = values
+        s.only_required = int(bool((s.stops == layout.REQUIRED).all()))
         if form is not None:
             self._set_structure(form)
         s.tableau, s.starter = _tableau(method.scheme), _tableau(method.starter)
