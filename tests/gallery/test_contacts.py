@@ -44,6 +44,7 @@ STUDIES = (
     "superball_returns",
     "coin_settles",
     "tricycle_on_two_wheels",
+    "wheelset_strikes_flanges",
     "hopper_jumps",
     "tippe_top_turns_over",
     "simplest_walker_walks",

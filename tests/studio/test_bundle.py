@@ -48,6 +48,7 @@ REFUSED = {
             "superball",
             "coin",
             "tipping_tricycle",
+            "wheelset_between_flanges",
             "hopper",
             "tippe_top",
             "simplest_walker",
