@@ -25,7 +25,7 @@ def test_shapes_are_those_of_straight_roads_in_every_round() -> None:
     for _ in range(12):
         radius, center, middle = rng.uniform(8, 60), tuple(rng.uniform(-9, 9, 2)), rng.uniform(-300, 300)
         whole = 2 * np.pi * radius
-        s, d = roads.circle(radius, center=center, middle=middle if rng.random() < 0.5 else 0.0)
+        s, _ = roads.circle(radius, center=center, middle=middle if rng.random() < 0.5 else 0.0)
         place, length = rng.uniform(-3 * whole, 3 * whole), rng.uniform(0.3, 0.9) * whole
         ends = 0.4 * min(length, whole - length)
         until = place + length - ends

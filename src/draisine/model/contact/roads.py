@@ -116,8 +116,8 @@ class _Round(NamedTuple):
         turn, away = (place - self.middle) / self.radius, Call("sqrt", (self.x**2 + self.y**2,))
         cosine, sine = Call("cos", (turn,)), Call("sin", (turn,))
         chord = (self.x / away - cosine) ** 2 + (self.y / away - sine) ** 2
-        low, high = (None if limit is None else 4 * Call("sin", (limit / (2 * self.radius),)) ** 2 for limit in (least, most))
-        bounded = Call("min", (chord, high)) if low is None else Call("clip", (chord, low, high))
+        squares = [4 * Call("sin", (limit / (2 * self.radius),)) ** 2 for limit in (least, most) if limit is not None]
+        bounded = Call("min" if least is None else "clip", (chord, *squares))
         return 2 * self.radius * Call("asin", (Call("sqrt", (bounded / 4 + CHORD_WIDTH,)),))
 
 

@@ -214,7 +214,9 @@ def _check_turn_slip(file: Path, lines: Mapping[str, _Line], mode: float | None,
         )
     if digit in _PARTS_OF_FORCES:
         part = _PARTS_OF_FORCES[digit]
-        warnings.warn(f"{file}: USE_MODE {mode:g} asks for {part} only; all forces are computed, with combined slip", stacklevel=3)
+        warnings.warn(
+            f"{file}: USE_MODE {mode:g} asks for {part} only; all forces are computed, with combined slip", stacklevel=3
+        )
     given = [name for name in lines if name in _TURN_SLIP and _number(file, name, lines[name]) != 0]
     if given:
         warnings.warn(f"{file}: turn slip is not modeled; left out: {', '.join(given)}", stacklevel=3)
