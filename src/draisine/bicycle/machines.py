@@ -80,8 +80,8 @@ class Machines:
         return {bike.name: bike.model(drawn=False) for bike in self._ridden(rider) if not bike.is_skate}
 
     def vehicles(self, rider: str | Human | None = None) -> dict[str, Model]:
-        """All machines by title, for the list of the studio, `dr.studio(vehicles=…)`: with the rider, who is drawn, where there is
-        one and can sit on them, and without."""
+        """All machines by title, for the list of the studio, `dr.studio(vehicles=…)`: with the rider, who is drawn, where one can
+        sit on them, and without."""
         found = {bike.name: bike for bike in self._ridden(rider)}
         alone = {} if rider is None else {bike.name: bike for bike in self._ridden(None)}
         return {title: bike.model() for title, bike in {**found, **alone}.items()}
