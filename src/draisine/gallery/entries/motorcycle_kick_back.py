@@ -2,7 +2,7 @@
 
 What it shows: roads, tires and vibration together. The machine on tires by the Magic Formula turns steadily at 35 m/s with a lean
 of 29°. A bump of 1 cm on a length of 1 m doubles the load of the front wheel for a moment; at lean its side force has another
-moment about the steering axis. The rider's torque is constant: nobody holds the bar.
+moment about the steering axis. The torque at the bar is constant: no hands hold it.
 
 What you should see: the bar is kicked within 20 ms, and then oscillates in the wobble mode until its damping has consumed it. Its
 frequency and damping are read from the run alone, by a matrix pencil, and are those of the eigenvalue of the linearized turn.
@@ -44,14 +44,14 @@ def motorcycle_over_bump() -> Model:
 
 
 def over_bump(
-    road: dr.Equations, turn: Any, height: float = 0.01, until: float = 2.0, parameters: dict[str, float] | None = None
+    uneven: dr.Equations, turn: Any, height: float = 0.01, until: float = 2.0, parameters: dict[str, float] | None = None
 ) -> dr.Trajectory:
     """From a steady turn on level ground over a bump, with constant torques."""
-    own = {q.name for q in (*road.coordinates, *road.velocities, *road.extra_states)}
+    own = {q.name for q in (*uneven.coordinates, *uneven.velocities, *uneven.extra_states)}
     start = {name: float(turn[name]) for name in own if not name.startswith(("front_place", "rear_place"))}
     inputs = {name: turn[name] for name in FREE_INPUTS}
     given = {"bump_height": height, **(parameters or {})}
-    return dr.simulate(road, until, start=start, inputs=inputs, parameters=given, samples=round(1000 * until) + 1)
+    return dr.simulate(uneven, until, start=start, inputs=inputs, parameters=given, samples=round(1000 * until) + 1)
 
 
 def decaying_modes(times: NDArray[np.float64], values: NDArray[np.float64], order: int) -> NDArray[np.complex128]:
@@ -76,12 +76,12 @@ def wobble_in(run: dr.Trajectory, near: complex) -> complex:
 @entry(level="Advanced", film="kicked", charts=("steer", "front_normal_force"))
 def kick_back() -> Study:
     """A bump in a fast turn kicks the bar of a motorcycle, which wobbles; a steering damper calms it."""
-    level, road = (dr.derive(m, work=False) for m in (motorcycle_on_magic_formula(), motorcycle_over_bump()))
+    level, uneven = (dr.derive(m, work=False) for m in (motorcycle_on_magic_formula(), motorcycle_over_bump()))
     runs, wobbles = {}, {}
     for name, damping in (("kicked", 5.0), ("weaker damper", WEAKER)):
         given = {"damper_damping": damping}
         turn = dr.steady(level, {"speed": SPEED, "lean": LEAN}, free=FREE_INPUTS, parameters=given)
-        runs[name] = over_bump(road, turn, parameters=given)
+        runs[name] = over_bump(uneven, turn, parameters=given)
         roots = turn.linearize(STATES).eigenvalues
         inside = roots[(roots.imag > 30) & (roots.imag < 60)]
         root = complex(inside[np.argmax(inside.real)])
@@ -89,7 +89,7 @@ def kick_back() -> Study:
         assert runs[name].status.complete, runs[name].status
         assert abs(wobbles[name][1] - root) < 1e-3 * abs(root), wobbles[name]
         if name == "kicked":
-            half = over_bump(road, turn, 0.005)
+            half = over_bump(uneven, turn, 0.005)
             assert np.ptp(half["steer"]) < 0.3 * np.ptp(runs[name]["steer"])
     kicks = {name: float(np.degrees(np.ptp(run["steer"]))) for name, run in runs.items()}
     assert kicks["weaker damper"] > 1.05 * kicks["kicked"]
