@@ -74,14 +74,14 @@ def low_side() -> Study:
         assert run.status.kind.name == "EVENT" and "fell_over" in str(run.status), run.status
         assert run["lean"][-1] < -1.3  # to the inside of a turn to the left
     drift, turned = straight_on(runs["ice"])
-    held = runs["brake"]["front_friction_used"]
+    largest = runs["brake"]["front_friction_used"]
     locked = runs["brake"]["front_spin"] < 1.0
-    assert locked.any() and held.max() < PEAK * (1 + 1e-6)
+    assert locked.any() and largest.max() < PEAK * (1 + 1e-6)
     findings = (
         f"on ice the machine lies after {runs['ice'].time[-1]:.2f} s; its mass center keeps its velocity to {drift:.1e} m/s, "
         f"while the frame turns by {turned:.0f}°",
         f"by the front brake it lies after {runs['brake'].time[-1]:.2f} s; the wheel locks after "
-        f"{runs['brake'].time[np.argmax(locked)]:.2f} s, and uses a friction of at most {held.max():.3f}",
+        f"{runs['brake'].time[np.argmax(locked)]:.2f} s, and uses a friction of at most {largest.max():.3f}",
     )
     return Study("Low-side", runs, {"falls": _drawn(runs)}, findings)
 
