@@ -6,10 +6,10 @@ the rear wheel and of the front brake are free within wide bounds. What limits t
 friction cone, F_long² + F_lat² ≤ (μ N)² with μ = 1, and keeps a load of 100 N.
 
 What you should see: the rider steers to the right first, brakes at the friction limit down to a third of the speed, while the
-machine leans up to 46°, and raises it with a swing beyond upright. Two numbers are known without any model. Loads carry the weight on average,
-∫ N dt = m g T, since the mass center does not rise or fall at both ends. So friction has at most the impulse μ m g T, which must
-stop the whole speed of entry: T ≥ V/(μ g) = 2.039 s. No machine is quicker; this one takes the time of rolling into the turn and
-out of it in addition.
+machine leans up to 46°, and raises it with a swing beyond upright. Two numbers are known without any model. Loads carry the
+weight on average, ∫ N dt = m g T, since the mass center does not rise or fall at both ends. So friction has at most the impulse
+μ m g T, which must stop the whole speed of entry: T ≥ V/(μ g) = 2.039 s. No machine is quicker; this one takes the time of
+rolling into the turn and out of it in addition.
 """
 
 from __future__ import annotations
