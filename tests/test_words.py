@@ -76,6 +76,7 @@ LITERAL = (
     ("benchmarks/speed.py", "lane", "of a vector register"),
     ("src/draisine/gallery/", "lane", "of a road"),
     ("src/draisine/gallery/entries/waves.py", "road", "on which a wheel rolls"),
+    ("src/draisine/gallery/entries/motorcycle_", "roads", "on which wheels roll"),
     ("src/draisine/model/contact/roads.py", "road", "on which wheels roll"),
     ("src/draisine/model/contact/roads.py", "roads", "on which wheels roll"),
     ("src/draisine/gallery/entries/hanging_rope.py", "slopes", "of a rope against the horizontal"),

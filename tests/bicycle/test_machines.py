@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from http.client import HTTPConnection
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,11 @@ import draisine as dr
 from draisine.bicycle.parameter_file import BicycleText, parse_text
 from draisine.bicycle.raw_measurements import parameters_of, parse_measured
 from draisine.bicycle.ridden import seated
+from draisine.cli.main import main
 from draisine.parts.riders.postures import end_of
 from draisine.parts.riders.solids import MassProperties, composed
-from draisine.studio.studio import studio_page
+from draisine.studio.bundle import bundle
+from draisine.studio.studio import studio_page, studio_server
 
 SEAT = {"lcs": 0.46, "hbb": 0.29, "lsp": 0.2, "lst": 0.5, "lamst": 1.2, "whb": 0.6, "LhbF": 0.80, "LhbR": 0.95}
 TRUE = {p.name: p.default for p in dr.gallery.bicycle().freeze().parameters}
@@ -254,6 +257,49 @@ def test_models_to_choose_from(machines):
     assert set(ridden) == {"Town with Anna"}
     page = studio_page(machines.bicycle("Town", rider="Anna").model(), against=ridden)
     assert "Town with Anna" in page.text
+
+
+def asked(server, path: str) -> str:
+    connection = HTTPConnection("127.0.0.1", server.port)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    assert answer.status == 200, text
+    return text
+
+
+def test_machines_are_chosen_from_the_list_of_the_studio(machines):
+    """All of them by title, ridden and alone; the page of a ridden one has the human's shapes and the others to compare with."""
+    offered = machines.vehicles(rider="Anna")
+    assert set(offered) == {"Raw", "Skate", "Town", "Town with Anna"}
+    assert "rider" in {body.name for body in offered["Town with Anna"].freeze().bodies}
+    solids = bundle(offered["Town with Anna"]).manifest["solids"]
+    assert solids["bodies"].index("rider") in {mesh["body"] for mesh in solids["meshes"]}
+    with studio_server("Town with Anna", vehicles=offered) as server:
+        first = asked(server, "/")
+        for name, title in (("town_with_anna", "Town with Anna"), ("skate", "Skate"), ("motorcycle", "motorcycle")):
+            assert f'{{"name":"{name}","title":"{title}"}}' in first.replace('": "', '":"').replace(", ", ",")
+        town = asked(server, "/town")
+        assert "Town with Anna" in town and "Whipple" in town
+    again = {"one": offered["Town"], "two": offered["Town"]}
+    with pytest.raises(dr.errors.ArgumentError, match="two vehicles are called town"):
+        studio_server("bicycle", vehicles=again)
+
+
+def test_machines_on_the_command_line(folder, tmp_path, capsys):
+    assert main(["studio", "--machines", str(folder), "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert "3 bicycles: Raw, Skate, Town" in shown and "2 riders: Anna, Ben" in shown and "motorcycle" in shown
+    given = ["studio", "Town", "--machines", str(folder), "--rider", "Anna", "--static", str(tmp_path / "page")]
+    assert main(given) == 0
+    assert "Town with Anna" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    for words, reason in (
+        (["studio", "Town", "--rider", "Anna"], "--rider needs --machines"),
+        (["studio", "Town", "--machines", str(folder), "--rider", "Carl"], "has no rider 'Carl'"),
+        (["studio", "Skate", "--machines", str(folder), "--rider", "Anna"], "Skate"),
+    ):
+        assert main([*words, "--static", str(tmp_path / "other")]) != 0
+        assert reason in capsys.readouterr().err
 
 
 def test_a_wheel_of_radius_zero_is_a_skate(machines):

@@ -130,23 +130,6 @@ def test_a_rider_follows_a_path_that_is_seen_ahead(bicycle, rider):
     assert errors[1] < 0.25 * errors[0] and errors[1] < 0.12
 
 
-def test_identified_from_a_log(bicycle):
-    """A rider with a delay on a bicycle that is pushed: gains and delay come back from what is logged."""
-    rider = dr.control.rider_control(bicycle, {"speed": 5.0}, delay=0.05, order=4, damping=(0.1, 0.06), lateral=None)
-    push = "30*sin(1.3*t) + 30*sin(4.1*t) + 20*sin(9.7*t)"
-    run = dr.simulate(rider.on(bicycle, inputs={"push": push}), 10.0, start={"speed": 5.0}, samples=np.linspace(0, 10, 2001))
-    found = dr.control.identify_rider(run, torque="-rider_torque")
-    assert found.delay == pytest.approx(0.05, abs=2e-3) and found.explained > 0.999
-    for loop, gain in rider.gains.items():
-        assert found.gains[loop] == pytest.approx(gain, rel=0.02), loop
-    noisy = {"time": run.time, **{n: run[n] for n in ("steer", "roll_rate", "lean")}}
-    noisy["steer_torque"] = -run["rider_torque"] + np.random.default_rng(0).normal(0, 0.3, len(run.time))
-    rough = dr.control.identify_rider(noisy)
-    for loop, gain in rider.gains.items():
-        assert abs(rough.gains[loop] - gain) < 4 * rough.deviations[loop] + 0.02 * abs(gain), loop
-    assert rough.deviations["steer"] > found.deviations["steer"]
-
-
 def test_wrong_arguments(bicycle, rider):
     with pytest.raises(dr.errors.ArgumentError, match=r"delay = -1 must not be negative"):
         dr.control.rider_control(bicycle, {"speed": 5.0}, delay=-1)
@@ -156,5 +139,3 @@ def test_wrong_arguments(bicycle, rider):
         dr.control.rider_control(bicycle, {"speed": 5.0}, damping=(0.9, 0.1))
     with pytest.raises(dr.errors.ArgumentError, match=r"there is no loop 'pitch' to command"):
         rider.on(bicycle, commands={"pitch": 1.0})
-    with pytest.raises(dr.errors.ArgumentError, match=r"must be the first of steer, roll_rate"):
-        dr.control.identify_rider({}, loops=["roll"])

@@ -325,10 +325,12 @@ def test_vehicles_are_offered_where_a_server_has_them(browser, made, path, tmp_p
     with opened(browser, path) as found:
         ready(found)
         assert found.page.locator("#vehicles").is_hidden()  # a page alone has no others
-    listed = page(replace(made, manifest={**made.manifest, "vehicles": ["bicycle", "car"]}))
+    offered = [{"name": "bicycle", "title": "bicycle"}, {"name": "town_with_anna", "title": "Town with Anna"}]
+    listed = page(replace(made, manifest={**made.manifest, "vehicles": offered}))
     with opened(browser, write_static(listed, tmp_path / "listed")) as found:
         ready(found)
-        assert found.page.locator("#vehicles option").all_text_contents() == ["bicycle", "car"]
+        assert found.page.locator("#vehicles option").all_text_contents() == ["bicycle", "Town with Anna"]
+        assert found.page.locator("#vehicles").input_value() == "bicycle"
 
 
 def test_two_designs_ride_side_by_side(studio):

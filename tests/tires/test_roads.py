@@ -159,21 +159,6 @@ def test_no_patch_is_passed_over() -> None:
             assert run["way"][-1] == pytest.approx(distance, abs=2e-5), (method, numbers)
 
 
-@pytest.mark.parametrize("middle", [0.0, 150.0])
-def test_places_beyond_the_arc_length_of_a_circle_are_refused(middle: float) -> None:
-    s, d = roads.circle(50.0, middle=middle)
-    for make in (
-        lambda place: roads.bump(place, 2.0, 0.1, along=s),
-        lambda place: roads.ramp(place, 2.0, 0.1, along=s),
-        lambda place: roads.bank("5 deg", across=d, along=s, at=place),
-        lambda place: roads.patch(place, 2.0, 0.5, along=s),
-    ):
-        for place in (middle + 156.0, middle - 158.0, middle + 300.0):  # half a circle is 157.08 m
-            with pytest.raises(ArgumentError, match=f"the arc length of this circle goes from {middle - 157.08:.0f}"):
-                make(place)
-        assert make(middle + 100.0) is not None and make("place") is not None
-
-
 def test_lengths_and_durations_are_positive() -> None:
     for make in (
         lambda l: roads.bump(1.0, l, 0.1),

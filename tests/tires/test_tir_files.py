@@ -170,3 +170,18 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
 def test_curves_can_be_drawn(tmp_path: Path) -> None:
     dr.contact.read_tir(written(tmp_path)).plot([2000.0, 4000.0]).save(tmp_path / "tire.png")
     assert (tmp_path / "tire.png").stat().st_size > 10_000
+
+
+def test_turn_slip_is_refused_by_name(tmp_path: Path) -> None:
+    """A file that asks for it is refused, and its coefficients are named; with zeros, or none, there is nothing to say."""
+    turning = FILE.replace("USE_MODE = 14", "USE_MODE = 25")
+    with pytest.raises(DataError, match=r"own.tir, line 12: USE_MODE 25 asks for turn slip, which is not modeled"):
+        dr.contact.read_tir(written(tmp_path, turning))
+    coefficients = "[TURNSLIP_COEFFICIENTS]\nPDXP1 = 0.4\nPKYP1 = 0\nQDTP1 = 10\n"
+    with pytest.warns(UserWarning, match="turn slip is not modeled; left out: PDXP1, QDTP1$"):
+        tire = dr.contact.read_tir(written(tmp_path, turning + coefficients), ignore_turn_slip=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tire == dr.contact.read_tir(written(tmp_path))
+    with pytest.warns(UserWarning, match="USE_MODE 3 asks for forces without combined slip only"):
+        dr.contact.read_tir(written(tmp_path, FILE.replace("USE_MODE = 14", "USE_MODE = 3")))

@@ -12,6 +12,7 @@ Nothing of this is shipped with draisine. The installed package has the bicycles
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,19 +75,27 @@ class Machines:
         return Human.read(self._body(name))
 
     def models(self, rider: str | Human | None = None) -> dict[str, Model]:
-        """Models of all bicycles with wheels by title, without those on which the rider cannot sit: a list to choose from in the
-        studio, `dr.studio(model, against=machines.models())`."""
-        found = {}
+        """Models of all bicycles with wheels by title, without those on which the rider cannot sit: second designs to choose from
+        in the studio, `dr.studio(model, against=machines.models())`."""
+        return {bike.name: bike.model(drawn=False) for bike in self._ridden(rider) if not bike.is_skate}
+
+    def vehicles(self, rider: str | Human | None = None) -> dict[str, Model]:
+        """All machines by title, for the list of the studio, `dr.studio(vehicles=…)`: with the rider, who is drawn, where one can
+        sit on them, and without."""
+        found = {bike.name: bike for bike in self._ridden(rider)}
+        alone = {} if rider is None else {bike.name: bike for bike in self._ridden(None)}
+        return {title: bike.model() for title, bike in {**found, **alone}.items()}
+
+    def _ridden(self, rider: str | Human | None) -> Iterator[MeasuredBicycle]:
+        """The bicycles, or those on which a rider can sit."""
+        if isinstance(rider, str):
+            self._check(rider, self.riders, "rider")
         for name in self.bicycles:
             try:
-                bike = self.bicycle(name, rider)
+                yield self.bicycle(name, rider)
             except ValueError as reason:  # no seat has been measured, or the hands do not reach
                 if rider is None:
                     raise reason
-                continue
-            if not bike.is_skate:
-                found[bike.name] = bike.model(drawn=False)
-        return found
 
     def __str__(self) -> str:
         return f"{len(self.bicycles)} bicycles: {', '.join(self.bicycles)}\n{len(self.riders)} riders: {', '.join(self.riders)}"

@@ -244,11 +244,18 @@ def add_studio(commands: Any) -> None:
         description="Open a model in the browser, where its own equations run: control it by keyboard, touch, mouse or gamepad, "
         "change its parameters, watch eigenvalues, forces and energy, compare two designs, record runs. The server accepts "
         "connections from this machine only and runs until Ctrl-C.",
-        epilog="example: draisine studio bicycle --static site/ride",
+        epilog="examples: draisine studio bicycle --static site/ride; draisine studio Browser --machines data --rider Jason",
     )
     parser.add_argument(
-        "model", metavar="MODEL", nargs="?", default="bicycle", help="a name from the gallery (default bicycle), or a model file"
-    )
+        "model", metavar="MODEL", nargs="?", default=None,
+        help="a name from the gallery (default bicycle), a model file, or with --machines a measured bicycle",
+    )  # fmt: skip
+    parser.add_argument(
+        "--machines", nargs="?", const="", default=None, metavar="DIR",
+        help="offer the measured bicycles of a folder in the page's list; without DIR those of an installed BicycleParameters",
+    )  # fmt: skip
+    parser.add_argument("--rider", default=None, metavar="NAME", help="a measured rider who sits on the bicycles, and is drawn")
+    parser.add_argument("--list", action="store_true", help="print the names of the machines and riders to choose from")
     parser.add_argument(
         "--static", type=Path, default=None, metavar="DIR", help="write a folder for any static host instead of serving"
     )

@@ -9,4 +9,3 @@ from .path import on_path as on_path
 from .python_control import to_control as to_control
 from .design.feedback import EveryStage as EveryStage, Sampled as Sampled
 from .rider_control import RiderControl as RiderControl, rider_control as rider_control
-from .rider_identification import identify_rider as identify_rider

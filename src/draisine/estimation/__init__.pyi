@@ -9,6 +9,7 @@ from .experiment_design import design_experiment as design_experiment
 from .filters.methods import ExtendedKalmanFilter as ExtendedKalmanFilter, UnscentedKalmanFilter as UnscentedKalmanFilter
 from .inputs import CubicInput as CubicInput
 from .multistart import MultiStart as MultiStart
+from .rider_identification import identify_rider as identify_rider
 from .sensors import Sensor as Sensor
 from .single_shooting import SingleShooting as SingleShooting
 from .multiple_shooting import Collocation as Collocation, MultipleShooting as MultipleShooting

@@ -103,6 +103,9 @@ _MODELS = {
     "sharp_motorcycle": "sharp_motorcycle",
     "motorcycle": "motorcycle",
     "motorcycle_on_magic_formula": "motorcycle",
+    "motorcycle_over_bump": "motorcycle_kick_back",
+    "motorcycle_on_ice": "motorcycle_low_side",
+    "cornering_motorcycle": "motorcycle_optimal_corner",
     "double_integrator": "double_integrator",
     "bead_on_wire": "brachistochrone",
     "dubins_car": "shortest_cars",
@@ -189,6 +192,9 @@ _STUDIES = {
     "wobble_appears": "flexible_frame",
     "sharp_oscillates": "sharp_motorcycle",
     "motorcycle_corners": "motorcycle",
+    "kick_back": "motorcycle_kick_back",
+    "low_side": "motorcycle_low_side",
+    "optimal_corner": "motorcycle_optimal_corner",
     "trolley_parks": "double_integrator",
     "brachistochrone": "brachistochrone",
     "shortest_cars": "shortest_cars",
@@ -234,6 +240,7 @@ _STUDIES = {
 
 # study → function of the same file that solves its maneuver
 _SOLUTIONS = {
+    "optimal_corner": "quickest",
     "trolley_parks": "parked_plainly",
     "brachistochrone": "quickest",
     "rocket_climbs": "ascent",

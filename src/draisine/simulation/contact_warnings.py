@@ -185,9 +185,11 @@ def _between(part: int, segment: Segment, p: Reals) -> Points:
     kept = segment.at_steps
     assert kept is not None
     lengths = np.abs(np.diff(kept.times)) * _one_sided(kept)
-    counts = (lengths / max(CONTACT_SPACING, float(lengths.sum()) / MOST_BETWEEN)).astype(int) + (lengths > 0.0)
+    # n points divide a step into n + 1 parts below the spacing; steps that are shorter have their ends
+    counts = (lengths / max(CONTACT_SPACING, float(lengths.sum()) / MOST_BETWEEN)).astype(int)
     steps = np.repeat(np.arange(len(counts)), counts)
-    place = np.concatenate([np.arange(1, n + 1) / (n + 1) for n in counts]) if steps.size else np.zeros(0)
+    first = np.cumsum(counts) - counts  # the number of points before those of a step
+    place = (np.arange(1, steps.size + 1) - first[steps]) / (counts[steps] + 1)
     inside = _inside(kept, steps, place)
     return _points(part, inside, inside.times, p, steps + 1)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from draisine import gallery
@@ -97,21 +98,58 @@ def studio_page(
     *,
     against: Mapping[str, Described] | None = None,
     step: float | None = None,
-    vehicles: Sequence[str] = (),
+    vehicles: Mapping[str, str] = MappingProxyType({}),
 ) -> Page:
-    """The page of a model with its presets; `vehicles` are models of the gallery that the page offers beside it."""
+    """The page of a model with its presets; `vehicles` are titles by name of models that the page offers beside it."""
     made = bundle(model, step=step)
     made = with_presets(made, presets_for(made, others=against))
-    listed = list(dict.fromkeys([made.manifest["name"], *vehicles])) if vehicles else []
+    own = made.manifest["name"]
+    titles = {own: _words(own), **vehicles} if vehicles else {}
+    listed = [{"name": name, "title": title} for name, title in titles.items()]
     return page(replace(made, manifest={**made.manifest, "vehicles": listed}))
 
 
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def studio_server(
-    model: Described | str, port: int = 0, *, against: Mapping[str, Described] | None = None, step: float | None = None
+    model: Described | str,
+    port: int = 0,
+    *,
+    against: Mapping[str, Described] | None = None,
+    step: float | None = None,
+    vehicles: Mapping[str, Described] | None = None,
 ) -> Server:
-    """A server of a model's page, which offers the gallery's vehicles too; their pages are made when they are chosen."""
-    others = {name: partial(studio_page, name, vehicles=VEHICLES) for name in VEHICLES}
-    return Server(studio_page(model, against=against, step=step, vehicles=VEHICLES), port, others)
+    """A server of a model's page, which offers other vehicles: given ones by title, and those of the gallery.
+
+    Their pages are made when they are chosen. Given ones have the others with the same parameters as second designs.
+    """
+    given = vehicles or {}
+    names = {one.name: title for title, one in given.items()}
+    if len(names) < len(given):
+        twice = sorted({one.name for one in given.values() if [other.name for other in given.values()].count(one.name) > 1})
+        raise ArgumentError(f"two vehicles are called {', '.join(twice)}; give their models different names")
+    listed = {**names, **{name: _words(name) for name in VEHICLES if name not in names}}
+    if isinstance(model, str) and model in given:
+        against = {**_comparable(model, given), **(against or {})}
+        model = given[model]
+    others: dict[str, Callable[[], Page]] = {
+        one.name: partial(studio_page, one, against=_comparable(title, given), vehicles=listed) for title, one in given.items()
+    }
+    for name in VEHICLES:
+        others.setdefault(name, partial(studio_page, name, vehicles=listed))
+    return Server(studio_page(model, against=against, step=step, vehicles=listed), port, others)
+
+
+def _comparable(title: str, vehicles: Mapping[str, Described]) -> dict[str, Described]:
+    """The vehicles with the same parameters as one of them, without itself."""
+
+    def parameters(model: Described) -> set[str]:
+        return {p.name for p in (model.freeze() if isinstance(model, Model) else model).parameters}
+
+    own = parameters(vehicles[title])
+    return {other: model for other, model in vehicles.items() if other != title and parameters(model) == own}
 
 
 def studio(
@@ -122,17 +160,20 @@ def studio(
     port: int = 0,
     step: float | None = None,
     cell: bool = False,
+    vehicles: Mapping[str, Described] | None = None,
 ) -> Server:
     """Open a live simulation of a model in the browser: inputs, parameters, stability, forces and energy.
 
     `dr.studio(…)` is this function.
 
-    - `model`: a model, or one of the gallery by name.
+    - `model`: a model, one of the gallery by name, or one of `vehicles` by title.
     - `against`: other models with the same parameters, by title, as second designs for comparison.
     - `browser`: whether to open it; the address is the server's `address`.
     - `port`: of the server on 127.0.0.1; any free one by default.
     - `step`: step size in seconds; by default two milliseconds, or less for fast equations.
 
+    - `vehicles`: models by title that the page offers in its list, beside those of the gallery; for measured bicycles
+      `dr.bicycle.machines(folder).vehicles(rider="Jason")`.
     - `cell`: return the page as a widget for a notebook's cell, without a server; needs `anywidget`.
 
     The page keeps running without the server, which is open until closed or until Python ends; scripts wait:
@@ -145,7 +186,7 @@ def studio(
     """
     if cell:
         return page_cell(studio_page(model, against=against, step=step).text, "studio", _CELL)
-    server = studio_server(model, port, against=against, step=step)
+    server = studio_server(model, port, against=against, step=step, vehicles=vehicles)
     if browser and not webbrowser.open(server.address):
         print(f"no browser could be opened; the studio is at {server.address}")
     return server

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ ROUGHNESS = {name: 16e-6 * 4.0**k for k, name in enumerate("ABCDEFGH")}
 REFERENCE = 0.1  # cycles/m
 BAND = (0.011, 2.83)  # cycles/m: the spatial frequencies of the standard
 TAPER = 5.0  # m at both ends of a table, over which roughness sets in
+CHORD_WIDTH = 1e-16  # square of half a chord of the unit circle, at which its root stays differentiable
 
 
 def _one(where: str, **amounts: tuple[Amount, str]) -> tuple[Expr, ...]:
@@ -73,8 +74,9 @@ def line(heading: Amount = 0.0, start: tuple[Amount, Amount] = (0.0, 0.0)) -> tu
 def circle(radius: Amount, center: tuple[Amount, Amount] | None = None, middle: Amount = 0.0) -> tuple[Expr, Expr]:
     """Arc length along a circular road to the left, and distance to the left of it, in m.
 
-    By default the road begins at the origin along x: the center is at (0, radius). The arc length goes from half a circle before
-    `middle` to half a circle behind it, and jumps there.
+    By default the road begins at the origin along x: the center is at (0, radius). Bumps, ramps, banks, patches, gusts and
+    roughness along it are met in every round. The arc length itself goes from half a circle before `middle` to half a circle
+    behind it, and jumps there.
     """
     (r,) = _positive("circle", radius=(radius, "m"))
     x0, y0 = _one("circle", x=(center[0], "m"), y=(center[1], "m")) if center is not None else (amount_in(0, "m", ""), r)
@@ -87,28 +89,61 @@ def circle(radius: Amount, center: tuple[Amount, Amount] | None = None, middle: 
     return m + r * Call("atan2", (dx * cosine + dy * sine, dx * sine - dy * cosine)), away
 
 
-def _check_on_circle(where: str, along: Expr, *places: Expr) -> None:
-    """Refuse places that the arc length of `circle` does not reach, where all of it is numbers."""
-    middle = 0.0
-    match along:
-        case Call("add", (Number(middle), Call("mul", (Number(radius), Call("atan2"))))):
-            pass
-        case Call("mul", (Number(radius), Call("atan2"))):
-            pass
-        case _:
-            return
-    half = math.pi * radius
-    for place in places:
-        try:
-            reached = abs(evaluate_number(place, {}) - middle) <= half
-        except ExpressionError:  # of parameters
-            continue
-        if not reached:
-            low, high = middle - half, middle + half
-            raise ArgumentError(
-                f"{where} at {evaluate_number(place, {}):g} m: the arc length of this circle goes from {low:g} m to {high:g} m; "
-                "give circle(…, middle=…) another middle, or another place"
-            )
+class _Round(NamedTuple):
+    """The arc length of a circular road, taken apart: middle + radius·atan2(y, x)."""
+
+    middle: Expr
+    radius: Expr
+    y: Expr
+    x: Expr
+
+    @staticmethod
+    def of(along: Expr) -> _Round | None:
+        """None for a coordinate that is not the arc length of `circle`."""
+        match along:
+            case Call("add", (middle, Call("mul", (radius, Call("atan2", (y, x)))))):
+                return _Round(middle, radius, y, x)
+            case Call("mul", (radius, Call("atan2", (y, x)))):
+                return _Round(Number(0), radius, y, x)
+        return None
+
+    def distance(self, place: Expr, least: Expr | None, most: Expr) -> Expr:
+        """How far along the road a place is, ahead or behind, between two limits.
+
+        It follows from the chord c of the unit circle, 2 asin(c/2), and is bounded by bounds of c²: these are smooth functions of
+        x and y all around, also opposite to the place, where an arc length jumps. What depends on it is met in every round.
+        """
+        turn, away = (place - self.middle) / self.radius, Call("sqrt", (self.x**2 + self.y**2,))
+        cosine, sine = Call("cos", (turn,)), Call("sin", (turn,))
+        chord = (self.x / away - cosine) ** 2 + (self.y / away - sine) ** 2
+        squares = [4 * Call("sin", (limit / (2 * self.radius),)) ** 2 for limit in (least, most) if limit is not None]
+        bounded = Call("min" if least is None else "clip", (chord, *squares))
+        return 2 * self.radius * Call("asin", (Call("sqrt", (bounded / 4 + CHORD_WIDTH,)),))
+
+
+def _check_longer(where: str, longer: Expr, what: str, shorter: Expr, cure: str) -> None:
+    """Refuse a length that is exceeded, where both are numbers."""
+    try:
+        most, own = evaluate_number(longer, {}), evaluate_number(shorter, {})
+    except ExpressionError:  # of parameters
+        return
+    if own > most * (1 + 1e-12):
+        raise ArgumentError(f"{where}: {own:g} m, with its ends, do not fit into {what}, {most:g} m; {cure}")
+
+
+def _check_round(where: str, around: _Round, length: Expr) -> None:
+    _check_longer(where, 2 * amount_in(math.pi, "", "") * around.radius, "the circle", length, "take a shorter one")
+
+
+def _share(where: str, along: Expr, at: Expr, length: Expr, ends: Expr) -> Expr:
+    """0 before, 1 on a stretch, and 0 behind it; linear over `ends` at both places, half of them before, half behind."""
+    around = _Round.of(along)
+    if around is None:
+        begin, end = (Call("clip", (place / ends + 0.5, Number(0), Number(1))) for place in (along - at, along - at - length))
+        return begin - end
+    _check_round(where, around, length + ends)
+    _check_longer(where, length, "its length", ends, "take shorter ends")
+    return ((length + ends) / 2 - around.distance(at + length / 2, (length - ends) / 2, (length + ends) / 2)) / ends
 
 
 # -------------------------------------------------------------------------------------------------- heights
@@ -118,36 +153,74 @@ def bump(at: Amount, length: Amount, height: Amount, along: Amount = "x") -> Exp
     """A bump of the shape of sin², between `at` and `at + length`; negative heights are holes."""
     a, h = _one("bump", at=(at, "m"), height=(height, "m"))
     (l,) = _positive("bump", length=(length, "m"))
-    pi, where = amount_in("pi", None, ""), amount_in(along, None, "along of bump")
-    _check_on_circle("bump", where, a, a + l)
-    return h * Call("sin", (pi * _inside(where, a, l),)) ** 2
+    return h * _hump("bump", amount_in(along, None, "along of bump"), a, l)
 
 
-def ramp(at: Amount, length: Amount, height: Amount, along: Amount = "x") -> Expr:
-    """A rise to `height` between `at` and `at + length`, with continuous curvature, and level from there on."""
+def _hump(where: str, along: Expr, at: Expr, length: Expr) -> Expr:
+    """sin² between `at` and `at + length`, 0 elsewhere."""
+    pi, around = amount_in("pi", None, ""), _Round.of(along)
+    if around is None:
+        return Call("sin", (pi * _inside(along, at, length),)) ** 2
+    _check_round(where, around, length)
+    return Call("cos", (pi * around.distance(at + length / 2, None, length / 2) / length,)) ** 2
+
+
+def _rise(where: str, along: Expr, at: Expr, length: Expr, until: Amount | None) -> Expr:
+    """A smooth step from 0 to 1 between `at` and `at + length`, and back between `until` and `until + length`."""
+    if until is None:
+        if _Round.of(along) is not None:
+            raise ArgumentError(f"{where} on a circle must end, since the road closes: give until=…, from where it goes back")
+        return _step(_inside(along, at, length))
+    (end,) = _one(where, until=(until, "m"))
+    _check_longer(where, end - at, "the stretch up to `until`", length, "take a later end or a shorter length")
+    return _step(_share(where, along, at + length / 2, end - at, length))
+
+
+def ramp(at: Amount, length: Amount, height: Amount, along: Amount = "x", until: Amount | None = None) -> Expr:
+    """A rise to `height` between `at` and `at + length`, with continuous curvature, and level from there on; with `until` it
+    goes down again, between `until` and `until + length`."""
     a, h = _one("ramp", at=(at, "m"), height=(height, "m"))
     (l,) = _positive("ramp", length=(length, "m"))
-    where = amount_in(along, None, "along of ramp")
-    _check_on_circle("ramp", where, a, a + l)
-    return h * _step(_inside(where, a, l))
+    return h * _rise("ramp", amount_in(along, None, "along of ramp"), a, l, until)
 
 
-def bank(angle: Amount, across: Amount = "y", along: Amount = "x", at: Amount | None = None, length: Amount = 10.0) -> Expr:
-    """A road that rises to the left by an angle; with `at` it is level before, and tilts over a length from there on."""
+def bank(
+    angle: Amount,
+    across: Amount = "y",
+    along: Amount = "x",
+    at: Amount | None = None,
+    length: Amount = 10.0,
+    until: Amount | None = None,
+) -> Expr:
+    """A road that rises to the left by an angle; with `at` it is level before, and tilts over a length from there on; with
+    `until` it is level again behind `until + length`."""
     (tilt,), (l,) = _one("bank", angle=(angle, "rad")), _positive("bank", length=(length, "m"))
     height = amount_in(across, None, "across of bank") * Call("tan", (tilt,))
     if at is None:
         return height
     (a,) = _one("bank", at=(at, "m"))
-    where = amount_in(along, None, "along of bank")
-    _check_on_circle("bank", where, a, a + l)
-    return height * _step(_inside(where, a, l))
+    return height * _rise("bank", amount_in(along, None, "along of bank"), a, l, until)
 
 
 def waves(wavelength: Amount, amplitude: Amount, along: Amount = "x") -> Expr:
     """Sinusoidal waves (washboard) of the given amplitude, half of their height."""
     (l,), (a,) = _positive("waves", wavelength=(wavelength, "m")), _one("waves", amplitude=(amplitude, "m"))
+    _check_waves(amount_in(along, None, "along of waves"), l)
     return a * Call("sin", (2 * amount_in("pi", None, "") * amount_in(along, None, "along of waves") / l,))
+
+
+def _check_waves(along: Expr, length: Expr) -> None:
+    """Refuse waves that do not fit around a circle, where all of it is numbers."""
+    around = _Round.of(along)
+    if around is None:
+        return
+    try:
+        count = 2 * math.pi * evaluate_number(around.radius, {}) / evaluate_number(length, {})
+    except ExpressionError:  # of parameters
+        return
+    if abs(count - round(count)) > 1e-9 * max(count, 1.0):
+        near = 2 * math.pi * evaluate_number(around.radius, {}) / max(round(count), 1)
+        raise ArgumentError(f"{count:g} waves do not close around the circle; take a wavelength of {near:.12g} m")
 
 
 # -------------------------------------------------------------------------------------------------- roughness
@@ -194,6 +267,19 @@ def roughness(road: str | float, length: float, seed: int, spacing: float = 0.05
     return np.arange(count, dtype=np.float64) * (length / count), heights
 
 
+def _around_from_start(around: _Round) -> tuple[Expr, float]:
+    """The arc length of a circle from its beginning to its end, and the circumference."""
+    try:
+        radius, middle = evaluate_number(around.radius, {}), evaluate_number(around.middle, {})
+    except ExpressionError:
+        raise ArgumentError("rough along a circle needs a radius that is a number, since its heights are a table") from None
+    half = math.pi * radius
+    turn = (half - middle) / radius
+    cosine, sine = math.cos(turn), math.sin(turn)
+    y, x = around.y * cosine - around.x * sine, around.x * cosine + around.y * sine
+    return half + radius * Call("atan2", (y, x)), 2 * half
+
+
 def rough(
     model: Model,
     name: str,
@@ -208,16 +294,26 @@ def rough(
     """The height of a random road of ISO 8608 between along = 0 and `length`, as a spline table of the model.
 
     `road` is a class, "A" to "H". Roughness sets in over 5 m at both ends. With `track`, the distance of two tracks, left and
-    right have profiles of their own, independent of each other, with the height linear between.
+    right have profiles of their own, independent of each other, with the height linear between. Along a circle, of which the
+    length must not be more than the circumference, the roughness is met in every round.
     """
     if not length > 2 * TAPER:
         raise ArgumentError(f"a rough road of {length:g} m is too short; take more than {2 * TAPER:g} m")
     where = amount_in(along, None, "along of rough")
+    around, beyond = _Round.of(where), np.zeros(0)
+    if around is not None:
+        _check_round("rough", around, Number(length))
+        where, whole = _around_from_start(around)
+        beyond = np.arange(length, whole + 2 * spacing, spacing)[1:]  # level, so that the arc length jumps inside the table
 
     def profile(name: str, seed: int) -> Expr:
         at, heights = roughness(road, length, seed, spacing)
         ends = np.clip(np.minimum(at, at[-1] - at) / TAPER, 0.0, 1.0)
-        model.table(name, at.tolist(), heights * ends**3 * (10 - 15 * ends + 6 * ends**2))
+        heights = heights * ends**3 * (10 - 15 * ends + 6 * ends**2)
+        if beyond.size:
+            before = spacing * np.array([-2.0, -1.0])
+            at, heights = np.concatenate([before, at, beyond]), np.concatenate([0 * before, heights, 0 * beyond])
+        model.table(name, at.tolist(), heights)
         return Call(name, (where,))
 
     if track is None:
@@ -235,10 +331,7 @@ def patch(at: Amount, length: Amount, friction: Amount, edge: Amount = 0.2, alon
     `edge` before to half an edge behind. The ends of the edges are switching functions: no step passes over a patch."""
     a, mu = _one("patch", at=(at, "m"), friction=(friction, ""))
     l, e = _positive("patch", length=(length, "m"), edge=(edge, "m"))
-    where = amount_in(along, None, "along of patch")
-    _check_on_circle("patch", where, a, a + l)
-    begin, end = (Call("clip", (place / e + 0.5, Number(0), Number(1))) for place in (where - a, where - a - l))
-    return 1 - (1 - mu) * (begin - end)
+    return 1 - (1 - mu) * _share("patch", amount_in(along, None, "along of patch"), a, l, e)
 
 
 def split(left: Amount, right: Amount, edge: Amount = 0.1, across: Amount = "y") -> Expr:
@@ -254,9 +347,7 @@ def gust(speed: Amount, start: Amount, duration: Amount, along: Amount = "t") ->
     """The speed of a gust of the shape (1 − cos)/2, in m/s: of time, or of the position if `along` is one (start and duration are
     lengths then)."""
     (v,), (l,) = _one("gust", speed=(speed, "m/s")), _positive("gust", duration=(duration, None))
-    a = amount_in(start, None, "start of gust")
-    pi = amount_in("pi", None, "")
-    return v * Call("sin", (pi * _inside(amount_in(along, None, "along of gust"), a, l),)) ** 2
+    return v * _hump("gust", amount_in(along, None, "along of gust"), amount_in(start, None, "start of gust"), l)
 
 
 def turbulence(

@@ -76,6 +76,16 @@ _SECTIONS = (
 )  # of files that are written: names, or beginnings of names
 
 
+# of turn slip, equations 4.E79–4.E105 of Pacejka 2012, which are not modeled
+_TURN_SLIP = frozenset(
+    (
+        "PDXP1", "PDXP2", "PDXP3", "PKYP1", "PDYP1", "PDYP2", "PDYP3", "PDYP4", "PHYP1", "PHYP2", "PHYP3", "PHYP4", "PECP1",
+        "PECP2", "QDTP1", "QCRP1", "QCRP2", "QBRP1", "QDRP1", "QDRP2",
+    )
+)  # fmt: skip
+_PARTS_OF_FORCES = {0: "vertical forces", 1: "longitudinal forces", 2: "side forces", 3: "forces without combined slip"}
+
+
 @dataclass(frozen=True)
 class _Line:
     """A value with its section and line."""
@@ -93,12 +103,16 @@ def read_tir(
     side: str | None = None,
     transient: bool | None = None,
     rigid: bool = False,
+    ignore_turn_slip: bool = False,
 ) -> MagicFormula:
     """The tire of the `.tir` file `path`.
 
     The version follows from FITTYP or PROPERTY_FILE_FORMAT, unless `version` is given ("5.2", "6.1" or "motorcycle"). With
     `side`, "left" or "right", the tire is mirrored if it was measured on the other side (TYRESIDE); where the file does not say
     on which, a warning does. A negative USE_MODE mirrors it too. `variant`, `transient` and `rigid` are those of `MagicFormula`.
+
+    Turn slip is not modeled: a file whose USE_MODE asks for it is refused, unless `ignore_turn_slip` is set, and its
+    coefficients are named in a warning.
     """
     file = Path(path)
     if side is not None and side not in SIDES:
@@ -106,12 +120,14 @@ def read_tir(
     lines = _parsed(file, _text(file))
     chosen = version or _version(file, lines)
     sizes = _unit_sizes(file, lines)
+    mode = _number(file, "USE_MODE", lines["USE_MODE"]) if "USE_MODE" in lines else None
+    _check_turn_slip(file, lines, mode, ignore_turn_slip)
     known, unknown = COEFFICIENTS.get(chosen, frozenset[str]()), list[str]()
     coefficients = {}
     for name, line in lines.items():
         if name in known:
             coefficients[name] = _number(file, name, line) * _factor(UNITS.get(name, ""), sizes)
-        elif name not in _DESCRIPTIVE:
+        elif name not in _DESCRIPTIVE and name not in _TURN_SLIP:
             unknown.append(f"{name} [{line.section}]" if line.section else name)
     if unknown:
         warnings.warn(f"{file}: not used by version {chosen}: {', '.join(unknown)}", stacklevel=2)
@@ -127,7 +143,7 @@ def read_tir(
         cure = "leave out side=, and take tire.on_other_side() where the tire is for the other side"
         warnings.warn(f"{file}: {says}, so that side={side!r} mirrors nothing; {cure}", stacklevel=2)
     mirrored = side is not None and measured is not None and measured != side
-    if "USE_MODE" in lines and _number(file, "USE_MODE", lines["USE_MODE"]) < 0:
+    if mode is not None and mode < 0:
         mirrored = not mirrored
     known_side = measured if side is None or measured is None else side
     return MagicFormula(chosen, coefficients, variant, mirrored, transient, rigid, side=known_side)
@@ -185,6 +201,25 @@ def _without_key(tire: MagicFormula) -> str:
 
 
 # -------------------------------------------------------------------------------------------------- reading
+
+
+def _check_turn_slip(file: Path, lines: Mapping[str, _Line], mode: float | None, ignored: bool) -> None:
+    """Refuse a file that asks for turn slip, and name what is not computed as it asks. The last digit of USE_MODE is 0 to 4 for
+    parts of the forces, 4 for all of them with combined slip, 5 for these with turn slip."""
+    digit = None if mode is None else abs(int(mode)) % 10
+    if digit == 5 and not ignored:
+        raise DataError(
+            f"{file}, line {lines['USE_MODE'].number}: USE_MODE {mode:g} asks for turn slip, which is not modeled; give "
+            "ignore_turn_slip=True to read the tire without it: moments of a wheel that turns on the spot are then missing"
+        )
+    if digit in _PARTS_OF_FORCES:
+        part = _PARTS_OF_FORCES[digit]
+        warnings.warn(
+            f"{file}: USE_MODE {mode:g} asks for {part} only; all forces are computed, with combined slip", stacklevel=3
+        )
+    given = [name for name in lines if name in _TURN_SLIP and _number(file, name, lines[name]) != 0]
+    if given:
+        warnings.warn(f"{file}: turn slip is not modeled; left out: {', '.join(given)}", stacklevel=3)
 
 
 def _text(file: Path) -> str:

@@ -53,9 +53,9 @@ class Targets:
 def sorted_targets(e: Equations, kinds: Mapping[str, str], targets: Mapping[str, float | InitialGuess]) -> Targets:
     """Targets by kind; unknown names and invalid numbers are refused."""
     found: dict[str, dict[str, float]] = {"coordinates": {}, "velocities": {}, "outputs": {}, "states": {}, "near": {}}
-    targets = with_states(e, targets)
+    targets, units = with_states(e, targets), _units(e)
     for name, target in targets.items():
-        value = _number(e, name, target.value if isinstance(target, InitialGuess) else target)
+        value = _number(e, units, name, target.value if isinstance(target, InitialGuess) else target)
         if name in e.force_outputs:
             raise ArgumentError(
                 f"{e.name}: {name!r} depends on accelerations or forces and cannot be a start target; give targets for "
@@ -95,17 +95,22 @@ def with_states(e: Equations, targets: Mapping[str, Any]) -> dict[str, Any]:
 def plain(e: Equations, targets: Mapping[str, float | str | InitialGuess]) -> dict[str, float | InitialGuess]:
     """Targets as numbers in SI, also those given with a unit; computed values of states remain such."""
 
+    units = _units(e)
+
     def plain_target(name: str, target: float | str | InitialGuess) -> float | InitialGuess:
         if isinstance(target, InitialGuess):
-            return InitialGuess(_number(e, name, target.value))
-        number = _number(e, name, target)
+            return InitialGuess(_number(e, units, name, target.value))
+        number = _number(e, units, name, target)
         return StateValue(number) if isinstance(target, StateValue) else number
 
     return {name: plain_target(name, target) for name, target in with_states(e, targets).items()}
 
 
-def _number(e: Equations, name: str, value: object) -> float:
-    units = {q.name: q.unit for q in (*e.states, *e.velocities, *e.outputs)}
+def _units(e: Equations) -> dict[str, str]:
+    return {q.name: q.unit for q in (*e.states, *e.velocities, *e.outputs)}
+
+
+def _number(e: Equations, units: Mapping[str, str], name: str, value: object) -> float:
     # unknown names are refused later
     number = number_in(value, units[name], f"{e.name}: the start's {name}") if name in units else number_in(value)
     if number is None or not np.isfinite(number):

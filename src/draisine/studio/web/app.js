@@ -163,7 +163,7 @@
     /** Other models to ride, where a server offers them. */
     vehicles() {
       const { vehicles = [], name } = this.manifest;
-      const option = (one) => Object.assign(document.createElement("option"), { textContent: words(one), value: one, selected: one === name });
+      const option = (one) => Object.assign(document.createElement("option"), { textContent: one.title, value: one.name, selected: one.name === name });
       $("vehicles").append(...vehicles.map(option));
       $("vehicles").hidden = vehicles.length < 2;
       $("vehicles").addEventListener("change", () => location.assign(`./${$("vehicles").value}`));
