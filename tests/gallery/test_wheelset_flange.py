@@ -39,7 +39,7 @@ def test_impacts_follow_each_other_as_the_exponential_says(speed: float, restitu
     assert np.abs(run["lateral"]).max() < clearance + 1e-10
 
 
-def test_below_the_critical_speed_it_calms_down() -> None:
+def test_below_the_critical_speed_it_returns_to_the_middle() -> None:
     start = dict.fromkeys(NAMES, 0.0) | {"lateral": 0.006}
     for speed, grows in ((0.97 * critical_speed(), False), (1.03 * critical_speed(), True)):
         run = dr.simulate(wheelset_between_flanges(), 6.0, start=start, parameters={"speed": speed}, method=TIGHT)
