@@ -122,9 +122,6 @@ def test_all_formulations_give_one_split(ratio: float) -> None:
         laws = {"f0": "-2*sign(p0_rate)", "f1": "-2*sign(p1_rate)", "load": "0.7"}
         run = dr.simulate(gears(ratio), 3.0, start={"p0_rate": 1.0}, inputs=laws, formulation=formulation)
         assert run.status.kind is Ending.FINISHED and shared(run)
-        if drift is None:  # rates of all hinges are multiples of one: equal fractions of equal ranges
-            forces = [abs(run[f"f{hinge}"][-1]) for hinge in "pqr"]
-            np.testing.assert_allclose(forces, forces[0], rtol=1e-9)
         assert (run["f0"][-1], run["f1"][-1]) == pytest.approx((-torque, -np.sign(ratio) * torque), rel=1e-9)
 
 
