@@ -61,7 +61,6 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "computed_torque": lambda m: dr.control.computed_torque(m, {"x": "t"}, poles=[-1, -2]),
     "follow": lambda m: dr.control.follow(m, 1.0, {"way": "x - t"}, ["pull"]),
     "on_path": lambda m: dr.control.on_path(m, {"way": "x - t"}, ["pull"]),
-    "gradient": lambda m: dr.optimal.gradient(dr.maneuver(m).minimize(final="x"), {"pull": 1.0}, duration=1.0),
     "design_experiment": lambda m: dr.estimation.design_experiment(m, ["mass"], ["x"], 1.0),
     "filter": lambda m: dr.filter(m, DATA, measured={"x": 1.0}),
     "certify": lambda m: dr.certify(m),

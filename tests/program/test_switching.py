@@ -92,6 +92,8 @@ def test_not_found_where_value_and_slope_are_continuous(rate):
         (ca.if_else(x < 3, 0, x), True),
         (ca.if_else(x < v, ca.sin(v), ca.sin(x)), False),
         (ca.sign(x) * x, False),
+        (ca.sin(x) * ca.sign(ca.sin(x) * v), True),  # a kink at x = 0, and a jump at v = 0
+        (ca.fabs(ca.sin(x) * v), False),
         (ca.sqrt(ca.fmax(x, 0)), False),
         (1e-9 * ca.sign(x), True),
         (1e-9 * ca.fabs(x) + v, False),

@@ -206,3 +206,43 @@ def test_bead_released_where_its_friction_is_zero(side: float) -> None:
     reference = solve_ivp(fall, (0.0, 0.8), [np.pi / 2, 0.0], rtol=1e-12, atol=1e-13, method="DOP853").y[:, -1]
     assert run.status.kind is Ending.FINISHED and np.isfinite(run["x"]).all()
     assert np.arctan2(side * run["x"][-1], -run["z"][-1]) == pytest.approx(reference[0], abs=1e-6)
+
+
+def four_bar() -> dr.Model:
+    """A crank, a coupler and a rocker with a torque at each of three hinges, and a load at the crank's end."""
+    m = dr.Model("four_bar")
+    m.gravity(0.0)
+    lengths = {name: m.parameter(name, value, "m") for name, value in (("crank", 0.2), ("coupler", 0.6), ("rocker", 0.4))}
+    for name, length in lengths.items():
+        m.body(f"{name}_bar", 1.0, center_of_mass=(length / 2, 0, 0), inertia=(0.02, 0.02, 0.02))
+    m.revolute("p", "ground", "crank_bar", axis="z")
+    m.revolute("q", "crank_bar", "coupler_bar", axis="z", at=(lengths["crank"], 0, 0))
+    m.revolute("r", "ground", "rocker_bar", axis="z", at=(0.6, 0, 0))
+    m.close_point(
+        "pin", m.point("a", "coupler_bar", (lengths["coupler"], 0, 0)), m.point("b", "rocker_bar", (lengths["rocker"], 0, 0))
+    )
+    for hinge in "pqr":
+        m.generalized_force(hinge, m.input(f"f{hinge}", "N*m"))
+    m.generalized_force("p", m.input("load", "N*m"))
+    return m
+
+
+@pytest.mark.parametrize("drift", [None, dr.stabilization.NoControl(), dr.stabilization.Projection()], ids=str)
+def test_hinges_of_a_loop_that_stick_together_are_named(drift: object) -> None:
+    """Three hinges with dry friction and one freedom: the resultant is that of statics at every tolerance, and the status says
+    that the split is a choice, with and without drift control, also where the hinges come to rest by countless switches."""
+    random, model = np.random.default_rng(2), four_bar()
+    for tolerance in (1e-5, 1e-6, 1e-8):
+        sizes = {"crank": random.uniform(0.15, 0.22), "coupler": random.uniform(0.5, 0.6), "rocker": random.uniform(0.4, 0.5)}
+        start = {"p": 1.0, "p_rate": random.uniform(0.5, 2.0), "q": dr.InitialGuess(-0.5), "r": dr.InitialGuess(1.3)}
+        laws = {f"f{hinge}": f"-0.2*sign({hinge}_rate)" for hinge in "pqr"} | {"load": "0.05*sin(t)"}
+        method = dr.methods.DOP853(rtol=tolerance, atol=tolerance / 10)
+        run = dr.simulate(model, 2.0, start=start, parameters=sizes, inputs=laws, drift=drift, method=method)  # type: ignore[arg-type]
+        assert run.status.kind is Ending.FINISHED and shared(run)
+        if drift is None:  # rates of all hinges are multiples of one: equal fractions of equal ranges
+            forces = [abs(run[f"f{hinge}"][-1]) for hinge in "pqr"]
+            np.testing.assert_allclose(forces, forces[0], rtol=1e-9)
+        at = {"p": float(run["p"][-1]), **{hinge: dr.InitialGuess(float(run[hinge][-1])) for hinge in "qr"}}
+        moved = dr.simulate(model, 1e-3, start={**at, "p_rate": 1.0}, parameters=sizes)  # ratios of the rates there
+        power = sum(run[f"f{hinge}"][-1] * moved[f"{hinge}_rate"][0] for hinge in "pqr")
+        np.testing.assert_allclose(power, -0.05 * np.sin(2.0), atol=1e-7)

@@ -9,7 +9,7 @@ probability of rounding size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ _OFFSETS = np.array([0.0, 1e-4, -1e-4, 1e-8, -1e-8])  # from the surface, relati
 _COUNT = _DRAWS * _OFFSETS.size
 _MOVING = frozenset({"t", "x", "xdot", "z"})  # slots that change within a step
 _CONDITIONS = frozenset({op.LT, op.LE, op.EQ, op.NE})
-_TRIED = 4  # inputs for which the argument is solved
+_TRIED = 8  # inputs for which the argument is solved
 _ITERATIONS = 20  # of Newton's method
 _MOST = 2_000  # nodes that differ between both sides; beyond it an effect is assumed
 
@@ -55,8 +55,18 @@ class Effects:
                 self._users.setdefault(operand, []).append(node)
 
     def of(self, argument: int, branch: int) -> Effect:
-        """The effect of a switch, by its argument and the input of its branch."""
-        return _Surface(self._values, argument, branch).effect(self._roots, self._users)
+        """The effect of a switch, by its argument and the input of its branch.
+
+        A product is zero where one of its factors is: k(q) v, the rate of a joint in a loop, at rest and in dead positions, where
+        a force along it has no effect. Each variable is tried until the value of a result jumps.
+        """
+        slope = False
+        for surface in _surfaces(self._values, argument, branch):
+            own = surface.effect(self._roots, self._users)
+            if own.value:
+                return own
+            slope |= own.slope
+        return Effect(False, slope)
 
 
 class _RandomValues:
@@ -112,26 +122,37 @@ def applied(graph: Graph, node: int, operands: list[Any]) -> Column:
     return found if found.size == _COUNT else np.broadcast_to(found, (_COUNT,))
 
 
+def _surfaces(values: _RandomValues, argument: int, branch: int) -> Iterator[_Surface]:
+    """The surface of a switch with each of the inputs that change within a step as the variable across it, where the argument is
+    zero at some value of this; if there is none, with an operand."""
+    graph, found = values.graph, False
+    inputs = [n for n in sorted(graph.reached([argument])) if graph.values[n].kind == INPUT]
+    moving = [n for n in inputs if graph.values[n].detail[0] in _MOVING]
+    # coordinates come before velocities: some of both
+    for node in moving if len(moving) <= _TRIED else [*moving[: _TRIED // 2], *moving[-_TRIED // 2 :]]:
+        surface = _Surface(values, branch)
+        if surface.starts_at_root(argument, node):
+            found = True
+            yield surface
+    if not found:
+        surface = _Surface(values, branch)
+        surface.starts_at_operand(argument)
+        yield surface
+
+
 class _Surface:
-    def __init__(self, values: _RandomValues, argument: int, branch: int) -> None:
-        graph = values.graph
-        self._graph, self._branch, self._random = graph, branch, values
+    def __init__(self, values: _RandomValues, branch: int) -> None:
+        self._graph, self._branch, self._random = values.graph, branch, values
         self._known: dict[int, Any] = {}
         self._moved: set[int] = set()
-        if not self._starts_at_root(argument):
-            self._starts_at_operand(argument)
 
-    def _starts_at_root(self, argument: int) -> bool:
-        """An input that changes within a step is the variable across the surface, with the value at which the argument is
-        zero."""
-        inputs = [n for n in sorted(self._graph.reached([argument])) if self._graph.values[n].kind == INPUT]
-        moving = [n for n in inputs if self._graph.values[n].detail[0] in _MOVING]
-        for node in moving[:_TRIED]:
-            for sign in (1.0, -1.0):
-                value = self._root(argument, node, sign * np.real(self._random.of(node)))
-                if np.isfinite(value).reshape(_DRAWS, -1)[:, 0].sum() >= _DRAWS // 3:
-                    self._move(node, value)
-                    return True
+    def starts_at_root(self, argument: int, node: int) -> bool:
+        """Take an input as the variable across the surface, with the value at which the argument is zero, if there is one."""
+        for sign in (1.0, -1.0):
+            value = self._root(argument, node, sign * np.real(self._random.of(node)))
+            if np.isfinite(value).reshape(_DRAWS, -1)[:, 0].sum() >= _DRAWS // 3:
+                self._move(node, value)
+                return True
         return False
 
     def _root(self, argument: int, node: int, value: Any) -> Any:
@@ -155,7 +176,7 @@ class _Surface:
                     break
             return np.where(small, value, np.nan)
 
-    def _starts_at_operand(self, argument: int) -> None:
+    def starts_at_operand(self, argument: int) -> None:
         """z = a − b is zero where a = b; otherwise z itself is the variable across the surface."""
         operation, operands, _ = self._graph.values[argument]
         if operation in (op.SUB, op.ADD) and self._graph.values[operands[0]].kind != CONSTANT:

@@ -19,7 +19,7 @@ import ctypes
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.restricted.arithmetic import in_arithmetic
 from draisine.codegen.restricted.types import KERNEL
+from draisine.errors import ArgumentError
 from draisine.numerics.dual_numbers import DualMath, derivatives_of, dual_array, plain_values
 from draisine.program.equations import Equations
 from draisine.program.program import Program
@@ -88,12 +89,19 @@ class ContactJumps:
             self.failure, self._memory.stepper.aborted = error, 1
 
     def _jump(self, s: Stepper) -> None:
-        c, n, k = s.modes, self._states, self._directions
+        n, k = self._states, self._directions
+        found = self._jumped(s, s.modes.state_before[n:].reshape(k, n).T.copy())
+        if found is not None:
+            s.x[n : n * (1 + k)] = found[0].T.reshape(-1)
+
+    def _jumped(self, s: Stepper, S: Reals) -> tuple[Reals, Reals] | None:
+        """S⁺ from S⁻, and τ′; None where nothing jumps."""
+        c, n = s.modes, self._states
         before, after = c.mode_before.copy(), c.mode.copy()
         begins = s.phase == FRESH
         if not begins and not c.total.any() and self._goes_on(c, before, after):
-            return
-        t, x, S = float(s.t), c.state_before[:n].copy(), c.state_before[n:].reshape(k, n).T.copy()
+            return None
+        t, x = float(s.t), c.state_before[:n].copy()
         old, new = s.field_before[:n].copy(), s.field_after[:n].copy()
         p = self._memory.with_branches[: len(self._memory.parameters)]
         p[len(p) - len(before) :] = before
@@ -103,8 +111,7 @@ class ContactJumps:
             S = self._impact(s, t, x, S, shift, p)
         S -= np.outer(new, shift)
         p[len(p) - len(before) :] = after
-        S = self._without_excluded_velocities(s, t, S, p, begins)
-        s.x[n : n * (1 + k)] = S.T.reshape(-1)
+        return self._without_excluded_velocities(s, t, S, p, begins), shift
 
     def _goes_on(self, c: ContactModes, before: Reals, after: Reals) -> bool:
         """Whether nothing changes but the direction of a slip in the plane, which is that of the slip."""
@@ -204,6 +211,43 @@ class ContactJumps:
         text = f"sensitivities: at {time_text(float(s.t))} {what}"
         if text not in self.notes:
             self.notes.append(text)
+
+
+class Jump(NamedTuple):
+    """One change of modes: time, state and entries of p before and after it, ∂x⁺/∂(x⁻, θ) and ∂τ/∂(x⁻, θ)."""
+
+    time: float
+    before: tuple[Reals, Reals]
+    after: tuple[Reals, Reals]
+    matrix: Reals  # (states, states + directions)
+    shift: Reals
+
+
+class JumpMatrices(ContactJumps):
+    """Records the matrices of all jumps by the state before them and by given directions, of a run with one direction of its own,
+    for sweeps backwards."""
+
+    def __init__(self, equations: Equations, directions: tuple[Direction, ...], memory: Memory) -> None:
+        states = tuple(Direction(q.name, "x", i) for i, q in enumerate(equations.states))
+        super().__init__(equations, (*states, *directions), memory)
+        self.found: list[Jump] = []
+
+    def _jump(self, s: Stepper) -> None:
+        n, c = self._states, s.modes
+        if s.shift_known != 0:
+            raise ArgumentError("jumps of forces and of modes together have no matrix here; use simulate(…, sensitivity=…)")
+        found = self._jumped(s, np.eye(n, self._directions))
+        if found is None:
+            matrix, shift = np.eye(n, self._directions), np.zeros(self._directions)
+        else:
+            matrix, shift = found
+        p = self._memory.parameters
+        own = [np.concatenate([p[: len(p) - len(m)], m]) for m in (c.mode_before, c.mode)]
+        self.found.append(Jump(float(s.t), (c.state_before[:n].copy(), own[0]), (s.x[:n].copy(), own[1]), matrix, shift))
+
+    def _without_excluded_velocities(self, s: Stepper, t: float, S: Reals, p: Reals, begins: bool) -> Reals:
+        """The same, without notes on starts: here all states are varied, which consistent starts do not."""
+        return super()._without_excluded_velocities(s, t, S, p, False)
 
 
 # ----------------------------------------------------------------------------------------------------------- programs

@@ -22,13 +22,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, SolverError
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.optimal.adjoint.across_modes import ModeAdjoint
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.adjoint.method import Adjoint
-from draisine.optimal.maneuver import OptimalControlProblem
-from draisine.optimal.phase_builder import PhaseBuilder, build_phases
-from draisine.program.arguments import refuse_unilateral
+from draisine.optimal.maneuver import Cost, OptimalControlProblem
+from draisine.optimal.phase_builder import PhaseBuilder, build_phases, equations_of
+from draisine.program.arguments import numbers
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -81,8 +83,12 @@ def gradient(
     The forward integration steps are differentiated exactly by a backward sweep; all derivatives together take a few times as
     long as the motion, whatever their number. Conditions at the end and bounds of the maneuver are ignored. The first call
     compiles the programs; later calls with the same maneuver and number of pieces reuse them.
+
+    Contacts that stick, slip, open and land change their modes by themselves; costates jump by transposed saltation matrices
+    there. `controls` may be empty then, and the steps are adaptive.
     """
-    refuse_unilateral("gradient", cost.model)
+    if cost.model.unilateral:
+        return _across_modes(cost, controls, duration, breaks, method)
     ready = _prepared(cost, _snapshot(cost.model), tuple(controls), _on_pieces(cost, controls, breaks, method))
     builder, p = ready.builder, ready.builder.p
     functional = replace(ready.functional)  # with its own memory, for calls from several threads
@@ -111,6 +117,57 @@ def gradient(
         functional.steps,
         functional.warnings,
     )
+
+
+def _across_modes(
+    cost: OptimalControlProblem,
+    controls: Mapping[str, ArrayLike],
+    duration: float | None,
+    breaks: Sequence[float] | None,
+    method: Adjoint | None,
+) -> CostGradient:
+    """The gradient of a run whose contacts stick, slip, open and land by themselves."""
+    if any(problem.contact_modes for problem in cost.phases):
+        raise ArgumentError("gradient: the run takes its modes by itself; leave out modes(…)")
+    swept = _mode_adjoint(_snapshot(cost.model), tuple(controls), cost.cost)
+    e, pieces = swept.equations, _on_pieces(cost, controls or {"": 0.0}, breaks, method)
+    p = numbers("parameter", e.parameters, cost.known_parameters, e.dependent_parameters, e.left_out)
+    inputs = numbers("input", e.inputs, {n: v for n, v in cost.constant_inputs.items() if n not in controls})
+    columns = _columns(controls, tuple(controls), len(pieces.breaks) - 1)
+    each = np.tile(inputs, (len(columns), 1))
+    names, states = [q.name for q in e.inputs], [q.name for q in e.states]
+    each[:, [names.index(name) for name in controls]] = columns
+    problem, targets = StartProblem(e), dict(cost.targets)
+    begin = consistent_start(problem, targets, parameters=p, inputs=each[0])
+    directions = [Direction(q.name, "p", i) for i, q in enumerate(e.parameters)] + [Direction(name, "x") for name in targets]
+    edges = _duration(cost, duration) * pieces.breaks
+    motion = swept.run(begin.x, begin.given[2], edges, each, None if method is None else method.accuracy)
+    found = swept.gradient(motion)
+    through_start = found.costates[0] @ initial_jacobian(problem, targets, begin, e, directions)
+    count = len(e.parameters)
+    return CostGradient(
+        found.value,
+        {name: found.controls[:, i] for i, name in enumerate(controls)},
+        float(found.edges @ pieces.breaks),
+        dict(zip((q.name for q in e.parameters), (found.parameters + through_start[:count]).tolist(), strict=True)),
+        dict(zip(states, found.costates[0].tolist(), strict=True)),
+        dict(zip(targets, through_start[count:].tolist(), strict=True)),
+        edges,
+        dict(zip(states, found.costates.T, strict=True)),
+        0,
+        motion.notes,
+    )
+
+
+@lru_cache(maxsize=8)
+def _mode_adjoint(model: System | Equations, controls: tuple[str, ...], cost: Cost | None) -> ModeAdjoint:
+    if cost is None:
+        raise ArgumentError(f"{model.name}: the cost is missing; add .minimize('time') or .minimize(integral=…, final=…)")
+    e = equations_of(model)
+    for name in controls:
+        if name not in [q.name for q in e.inputs]:
+            raise ArgumentError(f"{e.name} has no input {name!r}{did_you_mean(name, [q.name for q in e.inputs])}")
+    return ModeAdjoint(e, controls, cost.integral, cost.final, cost.time)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,14 +225,18 @@ def _prepared(cost: OptimalControlProblem, model: System | Equations, controls: 
 
 
 def _values(controls: Mapping[str, ArrayLike], functional: Functional) -> Reals:
-    pieces = len(functional.method.breaks) - 1
-    columns = []
-    for name in functional.phase.controls:
+    return _columns(controls, functional.phase.controls, len(functional.method.breaks) - 1)
+
+
+def _columns(controls: Mapping[str, ArrayLike], names: Sequence[str], pieces: int) -> Reals:
+    """(pieces, controls)."""
+    columns = [np.zeros((pieces, 0))]
+    for name in names:
         value = np.asarray(controls[name], dtype=float)
         if value.shape not in ((), (pieces,)):
             raise ArgumentError(f"gradient: control {name!r} has {value.size} values for {pieces} pieces")
-        columns.append(np.broadcast_to(value, (pieces,)))
-    return np.column_stack(columns)
+        columns.append(np.broadcast_to(value, (pieces,))[:, None])
+    return np.hstack(columns)
 
 
 def _duration(cost: OptimalControlProblem, given: float | None) -> float:

@@ -32,12 +32,13 @@ def mix_branches(s: Stepper) -> None:
     if s.sliding_row == 0:
         solve_branches(s)
     s.mixture_kind = MIXED
-    if s.resting == 0 and not gives_motion(s, NEGLIGIBLE):
+    given = gives_motion(s, NEGLIGIBLE)
+    if given:
+        split_equally(s)
+    elif s.resting == 0:
         solve_shares(s)
         set_branches(s)
         s.mixture_kind = MEANS
-    elif s.resting == 0:
-        split_equally(s)
     s.evaluations = before  # those of the motion are counted
 
 
