@@ -24,7 +24,7 @@ from draisine.program.program import Program
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Quick from the first call on."""
-    monkeypatch.setattr(kernel_module, "_CALLS_BEFORE_QUICK", 0)
+    monkeypatch.setattr(kernel_module, "_CALLS_BEFORE_COMPILING", 0)
 
 
 def program_of(shapes: list[tuple[int, int]], results: list[tuple[int, int]], name: str = "drawn") -> Program:
@@ -382,7 +382,8 @@ def test_one_column_is_never_taken_for_a_batch():
 @pytest.mark.parametrize("quick", [False, True])
 def test_batches_run_without_the_interpreters_lock(quick, monkeypatch):
     """Python goes on in this thread while another one is in the compiled loop."""
-    monkeypatch.setattr(kernel_module, "_CALLS_BEFORE_QUICK", 0 if quick else 10**9)
+    monkeypatch.setattr(kernel_module, "_CALLS_BEFORE_QUICK", 10**9)
+    monkeypatch.setattr(kernel_module, "_CALLS_BEFORE_COMPILING", 0 if quick else 10**9)
     x = ca.SX.sym("x")
     y = x
     for k in range(200):

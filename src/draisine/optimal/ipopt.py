@@ -217,6 +217,7 @@ class _Callbacks:
         outs += [("lam_x", dense(n, 1)), ("lam_g", dense(m, 1)), ("lam_p", dense(0, 1))]
         self._iteration_callback = _Callback("iteration", outs, [("ret", dense(1, 1))], self._on_iteration)
         self._last: tuple[bytes, tuple[Reals, Reals]] | None = None
+        self._last_values: tuple[bytes, list[Any]] | None = None
 
     def begin(self) -> None:
         """Reset for a new solve."""
@@ -264,8 +265,12 @@ class _Callbacks:
         return call
 
     def _eval_values(self, x: Reals, p: Reals) -> list[Any]:
-        objective, rows = self._nlp.values(x * self._nlp.scale)
-        return [objective / self._nlp.objective_scale, rows / self._nlp.row_scale]
+        """Objective and rows together: IPOPT asks for one, then for the other, at each point."""
+        key = x.tobytes()
+        if self._last_values is None or self._last_values[0] != key:
+            objective, rows = self._nlp.values(x * self._nlp.scale)
+            self._last_values = key, [objective / self._nlp.objective_scale, rows / self._nlp.row_scale]
+        return self._last_values[1]
 
     def _first(self, x: Reals) -> tuple[Reals, Reals]:
         """Gradient and Jacobian together: IPOPT evaluates both at each point."""

@@ -1,8 +1,9 @@
 """Node functions: one function applied at many nodes, with exact sparse first and second derivatives, in compiled code.
 
 A cluster is a function φ(w, d) that is evaluated at many nodes: w are unknowns of the nonlinear program, gathered by an index
-array, and d are constants. Its Jacobian and the Hessian of μᵀφ are separate programs, which are derived only when their machine
-code is not in the cache.
+array, and d are constants. Its Jacobian and products of the Hessian of μᵀφ with directions are separate programs, which are derived
+only when their machine code is not in the cache. A program of one product, forward over reverse, is a quarter as long as that of all
+entries of a bicycle's Hessian and compiled in a quarter of the time; it runs over nodes and directions.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import casadi as ca
@@ -60,6 +61,48 @@ class Cluster(Protocol):
 
     def hessian(self, w: Reals, mu: Reals) -> Reals:
         """(copies, entries) of the Hessian of μᵀφ; μ (copies, width)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Directions whose products with a symmetric matrix of known sparsity contain all of its entries."""
+
+    vectors: Reals  # (directions, size), of zeros and ones
+    which: Indices  # the direction of each entry of the upper triangle, and its row in the product
+    row: Indices
+
+    @staticmethod
+    def of(one: Indices, other: Indices, size: int) -> Directions:
+        """Columns that cover all entries, those without a row in common together: every entry is alone in its row of a product."""
+        pattern = np.zeros((size, size), dtype=bool)
+        pattern[one, other] = pattern[other, one] = True
+        chosen = np.diag(pattern).copy()
+        left = pattern & ~chosen[:, None] & ~chosen
+        while left.any():
+            column = int(left.sum(axis=0).argmax())
+            chosen[column], left[column], left[:, column] = True, False, False
+        groups: list[list[int]] = []
+        for column in np.flatnonzero(chosen).tolist():
+            free = (g for g in groups if not (pattern[:, g].any(axis=1) & pattern[:, column]).any())
+            group = next(free, None)
+            if group is None:
+                groups.append([column])
+            else:
+                group.append(column)
+        vectors, group_of = np.zeros((len(groups), size)), np.zeros(size, dtype=np.int64)
+        for k, group in enumerate(groups):
+            vectors[k, group], group_of[group] = 1.0, k
+        column = np.where(chosen[other], other, one)
+        return Directions(vectors, group_of[column], np.where(chosen[other], one, other))
+
+    def products(self, product: Callable[..., Reals], *arguments: Reals) -> Reals:
+        """(nodes, entries) of the matrix at each node, of products at nodes and directions (rows of all arguments)."""
+        nodes, count = len(arguments[0]), len(self.vectors)
+        if not count:
+            return np.zeros((nodes, 0))
+        repeated = [np.tile(a, (count, 1)) for a in arguments]
+        made = product(*repeated, np.repeat(self.vectors, nodes, axis=0)).reshape(count, nodes, -1)
+        return np.ascontiguousarray(made[self.which, :, self.row].T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,16 +159,22 @@ class Formula:
         return self._recipe("jacobian", self.value.inputs, self._jacobian_sparsity.nnz(), derive)
 
     @cached_property
-    def hessian(self) -> LazyProgram:
-        """(w, d, mu) → the entries of the Hessian of μᵀφ, upper triangle."""
+    def hessian_product(self) -> LazyProgram:
+        """(w, d, mu, direction) → the Hessian of μᵀφ times the direction."""
 
         def derive() -> tuple[list[ca.SX], ca.SX]:
             w, d = self._symbols
-            hessian = ca.hessian(ca.dot(self._mu, self._phi), w)[0]
-            entries = ca.project(ca.triu(hessian), self._hessian_sparsity)
-            return [w, d, self._mu], entries
+            direction = ca.SX.sym("direction", w.numel())
+            product = ca.jtimes(ca.gradient(ca.dot(self._mu, self._phi), w), w, direction)
+            return [w, d, self._mu, direction], ca.densify(product)
 
-        return self._recipe("hessian", (*self.value.inputs, Slot("mu", (self.width, 1))), self._hessian_sparsity.nnz(), derive)
+        count = self.value.inputs[0].size
+        inputs = (*self.value.inputs, Slot("mu", (self.width, 1)), Slot("direction", (count, 1)))
+        return self._recipe("hessian_product", inputs, count, derive)
+
+    @cached_property
+    def directions(self) -> Directions:
+        return Directions.of(*self.hessian_indices, self.value.inputs[0].size)
 
     def _recipe(
         self, what: str, inputs: tuple[Slot, ...], count: int, derive: Callable[[], tuple[list[ca.SX], ca.SX]]
@@ -138,7 +187,7 @@ class Formula:
             function = ca.Function(name, symbols, [_column(entries)], [s.name for s in inputs], [what])
             return Program(name, inputs, outputs, CasadiCode(function))
 
-        digest = hashlib.sha256(f"optimal {what} 2; {self.value.digest}".encode()).hexdigest()
+        digest = hashlib.sha256(f"optimal {what} 3; {self.value.digest}".encode()).hexdigest()
         return LazyProgram(name, inputs, outputs, digest, make)
 
     @staticmethod
@@ -184,39 +233,44 @@ class CompiledCluster(_Cluster):
         return compile(self.formula.jacobian, vectorized=True, quick=True)
 
     @cached_property
-    def _hessian(self) -> Kernel:
-        return compile(self.formula.hessian, vectorized=True, quick=True)
+    def _hessian_product(self) -> Kernel:
+        return compile(self.formula.hessian_product, vectorized=True, quick=True)
 
     def compile(self) -> None:
         """Compile all programs."""
-        missing = [name for name in ("hessian", "jacobian", "value") if f"_{name}" not in self.__dict__]
+        missing = [name for name in ("hessian_product", "jacobian", "value") if f"_{name}" not in self.__dict__]
         made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True, quick=True)
         self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
 
     def adopt(self, other: CompiledCluster) -> None:
         """Use the machine code of a cluster of the same formula."""
-        self.__dict__ |= {name: getattr(other, name) for name in ("_value", "_jacobian", "_hessian")}
+        self.__dict__ |= {name: getattr(other, name) for name in ("_value", "_jacobian", "_hessian_product")}
 
     @cached_property
     def _length(self) -> int:
         return self.formula.value.function.n_instructions()
 
     def values(self, w: Reals) -> Reals:
-        return self._over(self._value, 1, w, self._d)
+        return self._over(_mapped(self._value), 1, w, self._d)
 
     def jacobian(self, w: Reals) -> Reals:
-        return self._over(self._jacobian, 8, w, self._d)
+        return self._over(_mapped(self._jacobian), 8, w, self._d)
 
     def hessian(self, w: Reals, mu: Reals) -> Reals:
-        return self._over(self._hessian, 25, w, self._d, mu)
+        directions, product = self.formula.directions, _mapped(self._hessian_product)
+        return self._over(partial(directions.products, product), 7 * len(directions.vectors), w, self._d, mu)
 
-    def _over(self, kernel: Kernel, factor: int, *arguments: Reals) -> Reals:
+    def _over(self, function: Callable[..., Reals], factor: int, *arguments: Reals) -> Reals:
         count = len(arguments[0])
         wanted = count * self._length * factor // PER_THREAD
         threads = max(1, min(wanted, MOST_THREADS, os.cpu_count() or 1))
         each = max(-(-count // (threads * TOGETHER)), 1) * TOGETHER
-        parts = split_rows(lambda rows: kernel.map(*rows)[0], arguments, each)
+        parts = split_rows(lambda rows: function(*rows), arguments, each)
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def _mapped(kernel: Kernel) -> Callable[..., Reals]:
+    return lambda *rows: kernel.map(*rows)[0]
 
 
 class SingleCluster(_Cluster):
@@ -235,11 +289,11 @@ class SingleCluster(_Cluster):
         return _Interpreted(self.formula.jacobian.build())
 
     @cached_property
-    def _hessian(self) -> _Interpreted:
-        return _Interpreted(self.formula.hessian.build())
+    def _hessian_product(self) -> _Interpreted:
+        return _Interpreted(self.formula.hessian_product.build())
 
     def compile(self) -> None:
-        _ = self._value, self._jacobian, self._hessian
+        _ = self._value, self._jacobian, self._hessian_product
 
     def values(self, w: Reals) -> Reals:
         return self._value(w, self._d)
@@ -248,7 +302,13 @@ class SingleCluster(_Cluster):
         return self._jacobian(w, self._d)
 
     def hessian(self, w: Reals, mu: Reals) -> Reals:
-        return self._hessian(w, self._d, mu)
+        directions = self.formula.directions
+
+        def products(w: Reals, mu: Reals, vectors: Reals) -> Reals:
+            rows = zip(w, mu, vectors, strict=True)
+            return np.concatenate([self._hessian_product(at, self._d, weights, vector) for at, weights, vector in rows])
+
+        return directions.products(products, w, mu)
 
 
 class _Interpreted:

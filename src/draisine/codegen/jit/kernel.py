@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.cache import cached_object, stored_object, without_collection
 from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_kernel
-from draisine.codegen.jit.python_call import quick_call, quick_map
+from draisine.codegen.jit.python_call import is_compiled, quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
@@ -31,7 +31,8 @@ Array = NDArray[np.float64]
 _CODE_VERSION = 15  # raise these when other code is generated for the same program
 _HOISTED_VERSION = 11
 
-_CALLS_BEFORE_QUICK = 50  # the others are slower, and compile and load nothing
+_CALLS_BEFORE_QUICK = 50  # the others are slower by microseconds, and load nothing
+_CALLS_BEFORE_COMPILING = 5000  # where quick calls are not on disk: compiling them takes as long as so many calls lose
 _LONG_CODE = 200_000  # bytes: such kernels take tens of microseconds, during which other threads of Python may run
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _COUNT = ctypes.CFUNCTYPE(ctypes.c_int64)
@@ -135,7 +136,7 @@ class Kernel:
     def _quick(self, arguments: tuple[ArrayLike, ...], out: Any) -> tuple[Array, ...] | None:
         """Replaced by a built-in function (`python_call`) after some calls: processes that make no more need not load it."""
         count = self._calls[0] = self._calls[0] + 1
-        if count > _CALLS_BEFORE_QUICK:
+        if _is_worth_quick(count):
             unlocked = self.code.size > _LONG_CODE
             quick = quick_call(self.address, self.inputs, self.outputs, self.code, unlocked)
             object.__setattr__(self, "_quick", quick)
@@ -214,11 +215,16 @@ class Kernel:
     def _quick_rows(self, samples: int, batches: tuple[Array, ...], results: tuple[Array, ...]) -> Any:
         """Replaced like `_quick`."""
         count = self._calls[1] = self._calls[1] + 1
-        if count > _CALLS_BEFORE_QUICK:
+        if _is_worth_quick(count):
             quick = quick_map(self.code.address_of("kernel_map"), self.inputs, self.outputs, self.code)
             object.__setattr__(self, "_quick_rows", quick)
             return quick(samples, batches, results)
         return None
+
+
+def _is_worth_quick(count: int) -> bool:
+    """Whether the call of this number loads quick calls. The disk is asked once."""
+    return count > _CALLS_BEFORE_COMPILING or (count == _CALLS_BEFORE_QUICK + 1 and is_compiled())
 
 
 def compile(

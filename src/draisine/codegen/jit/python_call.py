@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.cache import cached_object, host_key
+from draisine.codegen.cache import cached_object, host_key, stored_object
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.program.program import Slot
 
@@ -109,6 +109,15 @@ def compile_calls() -> None:
     _quick_call()
 
 
+def is_compiled() -> bool:
+    """Whether what all quick calls share is in this process or on disk."""
+    return _quick_call.cache_info().currsize > 0 or stored_object(_key()) is not None
+
+
+def _key() -> str:
+    return f"quick call, code {_CODE_VERSION}; head {object.__basicsize__}; {host_key()}"
+
+
 def _bytes(table: Sequence[int]) -> bytes:
     return np.array(table, dtype=np.int64).tobytes()
 
@@ -150,8 +159,7 @@ def _quick_call() -> _Shared | None:
     except AttributeError:
         return None
     using |= {name: id(one) for name, one in _OBJECTS.items()}
-    key = f"quick call, code {_CODE_VERSION}; head {head}; {host_key()}"
-    code = load_object(cached_object(key, lambda: compile_ir(_text(head), passes=1)), *_SYMBOLS, using=using)
+    code = load_object(cached_object(_key(), lambda: compile_ir(_text(head), passes=1)), *_SYMBOLS, using=using)
     methods = {name: _Method(b"kernel", code.address_of(name), _METH_FASTCALL, None) for name in _SYMBOLS}
     return _Shared(methods, code)
 
