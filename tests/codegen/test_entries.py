@@ -77,6 +77,22 @@ def test_what_the_background_makes_is_taken(own_entry: Entry, monkeypatch: pytes
     assert claim(own_entry.key)  # the claim was withdrawn
 
 
+def test_what_is_begun_in_advance_is_ready_when_it_is_needed(own_entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other process makes the quick code first; what it has made is not made again."""
+    begun: list[str] = []
+    monkeypatch.setattr(entry, "start", lambda module, function, text: begun.append(text))
+    own_entry.begin()
+    own_entry.begin()  # claimed
+    assert len(begun) == 1
+    stored = []
+    monkeypatch.setattr(Entry, "compile", lambda self: stored.append(stored_object(f"not optimized; {self.key}")) or b"")
+    entry.optimize(begun[0])
+    assert stored != [None]
+    monkeypatch.setattr(Entry, "text", None)  # not needed any more
+    monkeypatch.setattr(entry, "stored_object", lambda key: None)  # as if the optimized code were not ready
+    assert not own_entry.load(at_once=True).optimized
+
+
 def test_a_given_level_compiles_nothing_twice(own_entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAISINE_KERNEL_LEVEL", "0")
     monkeypatch.setattr(entry, "start", lambda *given: pytest.fail("a process was started"))

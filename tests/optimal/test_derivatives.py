@@ -1,11 +1,13 @@
 """The large problem's derivatives against differences, on problems that use every kind of row."""
 
+import casadi as ca
 import numpy as np
 import pytest
 import sympy as sp
 
 import draisine as dr
 from draisine.codegen.jit.kernel import compile
+from draisine.codegen.passes import BRIEF
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal import node_functions as nodes
 from draisine.optimal.guess import guesses
@@ -106,9 +108,9 @@ def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monk
         return cluster.values(w), cluster.jacobian(w), cluster.hessian(w, mu)
 
     expected = (
-        compile(formula.value).map(w, numbers)[0],
-        compile(formula.jacobian).map(w, numbers)[0],
-        compile(formula.hessian).map(w, numbers, mu)[0],
+        compile(formula.value, passes=BRIEF).map(w, numbers)[0],
+        compile(formula.jacobian, passes=BRIEF).map(w, numbers)[0],
+        _one_by_one(formula, w, numbers, mu),
     )
     monkeypatch.setattr(nodes, "PER_THREAD", 1)
     monkeypatch.setattr(nodes.os, "cpu_count", lambda: 8)
@@ -120,6 +122,29 @@ def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monk
         size = np.abs(one_by_one).max(axis=0)
         assert size.max() > 0.1 and (np.abs(alone - one_by_one) <= 1e-13 * size).all()
         assert all(np.array_equal(alone, other) for other in others)
+
+
+def _one_by_one(formula, w, numbers, mu):
+    """Entries of the Hessian by CasADi's own second derivatives, in its interpreter."""
+    at, d, weights = formula.value.symbols() + [ca.SX.sym("mu", formula.width)]
+    matrix = ca.hessian(ca.dot(weights, formula.value.function.call([at, d])[0]), at)[0]
+    function, (one, other) = ca.Function("hessian", [at, d, weights], [matrix]), formula.hessian_indices
+    return np.array([function(*row).full()[one, other] for row in zip(w, numbers, mu, strict=True)])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_directions_give_every_entry_of_a_symmetric_matrix(seed):
+    """Random sparsities, with rows without a diagonal and empty ones."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 15))
+    matrix = rng.uniform(1, 2, (size, size)) * (rng.uniform(size=(size, size)) < rng.uniform(0.05, 0.9))
+    matrix = np.triu(matrix) + np.triu(matrix, 1).T
+    one, other = np.nonzero(np.triu(matrix))
+    directions = nodes.Directions.of(one, other, size)
+    assert len(directions.vectors) <= size
+    factors = rng.uniform(-1, 1, (5, 1))
+    found = directions.products(lambda factor, vectors: factor * (vectors @ matrix), factors)
+    assert found == pytest.approx(factors * matrix[one, other], rel=1e-15)
 
 
 def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_not_matter(turn):

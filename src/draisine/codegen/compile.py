@@ -48,13 +48,13 @@ def compile(
 
 
 def compile_all(
-    *programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, quick: bool = False
+    *programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, quick: bool = False, passes: Passes = ALL
 ) -> tuple[Kernel, ...]:
     """Machine code of several programs: LLVM compiles one in another thread while the text of the next is generated.
 
-    Name first what takes longest to compile. `quick`: see `jit.kernel.compile`.
+    Name first what has a short text and takes long to compile. `passes`, `quick`: see `jit.kernel.compile`.
     """
-    compilers = (compiler(program, vectorized, quick) for program in programs)
+    compilers = (compiler(program, vectorized, quick, passes) for program in programs)
     codes = map_in_threads(lambda compile_code: compile_code(), compilers, threads=1, ahead=len(programs))
     return tuple(load(program, code) for program, code in zip(programs, codes, strict=True))
 

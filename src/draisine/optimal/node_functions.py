@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.compile import compile_all
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.codegen.passes import BRIEF
 from draisine.numerics.parallel import split_rows
 from draisine.program.casadi_functions import CasadiCode
 from draisine.program.program import LazyProgram, Program, Slot
@@ -226,20 +227,20 @@ class CompiledCluster(_Cluster):
 
     @cached_property
     def _value(self) -> Kernel:
-        return compile(self.formula.value, vectorized=True, quick=True)
+        return compile(self.formula.value, vectorized=True, passes=BRIEF, quick=True)
 
     @cached_property
     def _jacobian(self) -> Kernel:
-        return compile(self.formula.jacobian, vectorized=True, quick=True)
+        return compile(self.formula.jacobian, vectorized=True, passes=BRIEF, quick=True)
 
     @cached_property
     def _hessian_product(self) -> Kernel:
-        return compile(self.formula.hessian_product, vectorized=True, quick=True)
+        return compile(self.formula.hessian_product, vectorized=True, passes=BRIEF, quick=True)
 
     def compile(self) -> None:
         """Compile all programs."""
-        missing = [name for name in ("hessian_product", "jacobian", "value") if f"_{name}" not in self.__dict__]
-        made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True, quick=True)
+        missing = [name for name in ("value", "hessian_product", "jacobian") if f"_{name}" not in self.__dict__]
+        made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True, quick=True, passes=BRIEF)
         self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
 
     def adopt(self, other: CompiledCluster) -> None:

@@ -24,6 +24,7 @@ from draisine.optimal.end_conditions import EndConditions, resolve_end_condition
 from draisine.optimal.phase import Phase, algebraic_guess, evaluator, middle, needed_states
 from draisine.optimal.stated_numbers import checked_number, checked_numbers, rate_unit, stated_range, units_of
 from draisine.optimal.symbolic_model import Condition, SymbolicModel
+from draisine.optimal.verification import begin_loop
 from draisine.program.arguments import numbers, refuse_dependent
 from draisine.program.equations import Equations
 from draisine.program.fixed_modes import Mode, with_modes
@@ -49,6 +50,7 @@ def build_phases(maneuver: OptimalControlProblem, schemes: Sequence[object]) -> 
     for m, following, scheme in zip(maneuver.phases, (*maneuver.phases[1:], None), schemes, strict=True):
         before = builders[-1] if builders else None
         builders.append(PhaseBuilder(m, unknown, before, isinstance(scheme, MultipleShooting), following))
+        begin_loop(builders[-1].source)
     phases: list[Phase] = []
     needed: Sequence[ca.SX] = ()
     for builder in reversed(builders):

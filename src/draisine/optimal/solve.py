@@ -35,7 +35,7 @@ from draisine.optimal.transcription import (
     transcribe,
 )
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
-from draisine.optimal.verification import GROWTH, Simulated, simulate_phase, stable_windows, transition_matrices
+from draisine.optimal.verification import GROWTH, Simulated, prepare_simulation, simulate_phase, stable_windows, transition_matrices
 from draisine.program.switching import jumps_of
 from draisine.results.status import Ending, ProgressCallback
 
@@ -216,6 +216,8 @@ class _Task:
         compiling = time.perf_counter()
         for term in transcribed.nlp.terms:
             term.cluster.compile()
+        for phase, scheme in zip(self.phases, schemes, strict=True):
+            prepare_simulation(phase, scheme.grid)
         ready = time.perf_counter()
         earlier = guess.answer if solver.warm and isinstance(guess, Solution) and _same_size(guess.answer, transcribed) else None
         answer = solve_sparse_nlp(transcribed.nlp, transcribed.guess, solver, progress, earlier)

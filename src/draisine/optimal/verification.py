@@ -7,6 +7,7 @@ motion is simulated in windows, each from the nodes at its beginning (`stable_wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -23,13 +24,15 @@ from draisine.optimal.phase import Phase
 from draisine.optimal.scaling import LEAST_SIZE
 from draisine.program.equations import Equations
 from draisine.program.piecewise_inputs import with_piecewise_inputs
-from draisine.program.program import DaeResidual
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import DaeResidual, Program
 from draisine.results.assembly import Piece, assemble
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.run import Run, Segment, integrate
+from draisine.simulation.stepper.memory import stepping_entry
 from draisine.simulation.trajectory_from_run import report_segment
 
 if TYPE_CHECKING:
@@ -239,8 +242,47 @@ def stable_windows(transitions: Reals) -> tuple[list[int], float]:
 # -------------------------------------------------------------------------------------------------------- driven equations
 
 
-@lru_cache(maxsize=32)
+def begin_loop(equations: Equations) -> None:
+    """Have another process compile the stepping loop, if this machine has not got it: it is ready before the search ends."""
+    implicit = isinstance(equations.dynamics, DaeResidual)
+    stepping_entry(implicit, equations.can_switch or bool(equations.unilateral), bool(equations.unilateral)).begin()
+
+
+def prepare_simulation(phase: Phase, grid: Grid) -> None:
+    """Begin to compile what `simulate_phase` needs, in another thread, while this one searches for the optimum."""
+    _preparation(phase.equations, phase.controls, len(grid.control_local) - 1)
+
+
 def prepared_with_controls(equations: Equations, controls: tuple[str, ...], degree: int) -> VelocityChoices:
     """Compiled equations without events and without changes of velocity coordinates."""
+    return _preparation(equations, controls, degree).result()
+
+
+@lru_cache(maxsize=32)
+def _preparation(equations: Equations, controls: tuple[str, ...], degree: int) -> Future[VelocityChoices]:
+    """What `prepared_with_controls` returns, when it is ready.
+
+    Symbols of CasADi are left to this thread, since not every build of it allows several: programs are made here and read as tapes,
+    from which the other thread generates code. What needs symbols later, equations that switch or are implicit, is compiled here.
+    """
     plain = replace(equations, monitor=None, events=None, event_list=(), alternates=(), with_independent=None, causes=None)
-    return prepare(with_piecewise_inputs(plain, controls, degree), quick=True)
+    driven = with_piecewise_inputs(plain, controls, degree)
+    if driven.can_switch or isinstance(driven.dynamics, DaeResidual):
+        made = Future[VelocityChoices]()
+        made.set_result(prepare(driven, quick=True))
+        return made
+    for program in (driven.dynamics, driven.project):
+        for part in _programs(program):
+            _ = part.tape, part.digest
+    threads = ThreadPoolExecutor(1, "verification")
+    made = threads.submit(prepare, driven, quick=True)
+    threads.shutdown(wait=False)
+    return made
+
+
+def _programs(what: Program | LinearSolveProgram | DaeResidual | None) -> list[Program]:
+    if isinstance(what, LinearSolveProgram):
+        return [part for part in (what.start, what.system, what.further, what.after) if part is not None]
+    return [what] if isinstance(what, Program) else []
+
+

@@ -249,16 +249,16 @@ def _code(key: str, text: Callable[[], str], quick: bool) -> bytes:
 
 
 def compiler(
-    program: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, quick: bool = False
+    program: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, quick: bool = False, passes: Passes = ALL
 ) -> Callable[[], bytes]:
     """A function that returns the machine code, for `load`. The text is generated now, unless the code is stored; calls in
     other threads leave this one to generate the next text. `quick`: see `compile`."""
-    key = _key(program, vectorized, ALL)
+    key = _key(program, vectorized, passes)
     for level in (False, True) if quick else (False,):
         stored = stored_object(f"{key}; {kernel_key(level)}")
         if stored is not None:
             return lambda: stored
-    text = without_collection(lambda: _text(program, "batch" if vectorized else "plain", ALL))
+    text = without_collection(lambda: _text(program, "batch" if vectorized else "plain", passes))
     return lambda: cached_object(f"{key}; {kernel_key(quick)}", lambda: compile_kernel(text, quick))
 
 

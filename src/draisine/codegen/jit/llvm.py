@@ -10,8 +10,8 @@ The second runs the first over n samples; strides count doubles (64-bit integers
 takes all arguments and then all results from one contiguous array, which is the cheapest call from Python.
 
 A short program is one basic block. A long one is cut into pieces, which spill values to a work array: the time of the register
-allocator grows faster than the length of a block, and its result gets worse. The pieces of a very long one are compiled with
-`optnone`, which takes less than half the time and still allocates registers.
+allocator grows faster than the length of a block, and its result gets worse. The pieces of a very long one, and those without
+fused products, are compiled with `optnone`, which takes less than half the time and still allocates registers.
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ def _unit(
     linkage = "" if name in (SYMBOL, PROLOGUE) else "internal "
     values = live_values(ssa)
     function = SsaFunction(ssa, name, frozenset(values), callees, scalar, passes.sincos, uniform)
-    if len(values) <= _LONGEST_BLOCK and len(ssa.results) <= _MOST_RESULTS:
+    if len(values) <= (_LONGEST_BLOCK if passes.fusion else _PLAIN_PIECE) and len(ssa.results) <= _MOST_RESULTS:
         order = list_schedule(ssa, values) if passes.scheduling else values
-        text = _filled(Block(function, {}), Piece(tuple(order), (), tuple(ssa.results)))
+        text = _filled(Block(function, {}), Piece(tuple(order), (), tuple(ssa.results)), passes.fusion)
         yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{text}\n}}"
         return
-    plain = len(values) > _VERY_LONG
+    plain = len(values) > _VERY_LONG or not passes.fusion
     pieces, spill_slots, size = cut_into_pieces(ssa, values, _PLAIN_PIECE if plain else _PIECE)
     manner = "noinline optnone" if plain else "noinline"
     constants = Constants(size)
     for k, piece in enumerate(pieces):
-        text = _filled(PlainBlock(function, spill_slots, constants) if plain else Block(function, spill_slots), piece)
+        text = _filled(PlainBlock(function, spill_slots, constants) if plain else Block(function, spill_slots), piece, not plain)
         yield f"define internal void @{name}_{k}({_SLOTS}, ptr noalias %work) nounwind {manner} {{\n{text}\n}}"
     head = Emitter(scalar)
     for place, value in constants.found.values():
@@ -97,8 +97,8 @@ def _unit(
     yield "\n".join([f"define {linkage}void @{name}({_SLOTS}) nounwind {{", *lines, "ret void", "}"])
 
 
-def _filled(block: Block, piece: Piece) -> str:
-    block.compute(piece.values, {} if isinstance(block, PlainBlock) else fused_products(block.function.ssa, piece))
+def _filled(block: Block, piece: Piece, fusion: bool) -> str:
+    block.compute(piece.values, fused_products(block.function.ssa, piece) if fusion else {})
     block.spill(piece.spilled)
     block.store_results(piece.results)
     return block.text()

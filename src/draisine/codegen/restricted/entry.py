@@ -76,11 +76,17 @@ class Entry:
         if not at_once or is_level_given() or stored_object(key) is not None:
             known = Code(load_object(cached_object(key, self.compile), SYMBOL))
         else:
-            known = Code(load_object(cached_object(f"not optimized; {key}", self._compile_quickly), SYMBOL), optimized=False)
-            if claim(key):
-                start(__name__, optimize.__name__, self._as_text())
+            known = Code(load_object(self._quick_object(), SYMBOL), optimized=False)
+            self.begin()
         _LOADED[key] = known
         return known
+
+    def begin(self) -> None:
+        """Have another process compile what is not there yet, if none does: first without optimization, then with it. Called some
+        time before `load(at_once=True)`, it saves the time of that. Where `$DRAISINE_KERNEL_LEVEL` is set nothing is begun."""
+        key, known = self.key, _LOADED.get(self.key)
+        if (known is None or not known.optimized) and not is_level_given() and stored_object(key) is None and claim(key):
+            start(__name__, optimize.__name__, self._as_text())
 
     def text(self) -> str:
         """The LLVM module, with the one symbol `SYMBOL`; it is the same on every machine."""
@@ -95,8 +101,9 @@ class Entry:
         # More inlining takes twice as long to compile and gives no faster code.
         return compile_ir(self.text(), passes=self.passes, inlining=50)
 
-    def _compile_quickly(self) -> bytes:
-        return compile_ir(self.text(), optimization=0)
+    def _quick_object(self) -> bytes:
+        """Object code without optimization, from disk if it is there."""
+        return cached_object(f"not optimized; {self.key}", lambda: compile_ir(self.text(), optimization=0))
 
     def _as_text(self) -> str:
         fixed = [(record.__module__, record.__name__, name, value) for (record, name), value in self.fixed.items()]
@@ -113,9 +120,10 @@ _LOADED: dict[str, Code] = {}  # by key, for the life of the process
 
 
 def optimize(text: str) -> None:
-    """What a process in the background does: compile an entry with optimization, and store it."""
+    """What a process in the background does: compile an entry without optimization, unless that is there, and with it."""
     entry = Entry._from_text(text)
     try:
+        entry._quick_object()
         cached_object(entry.key, entry.compile)
     finally:
         release(entry.key)

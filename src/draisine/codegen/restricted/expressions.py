@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -25,6 +25,18 @@ _KNOWN: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+def _stored_names(statements: Sequence[ast.stmt]) -> Iterator[str]:
+    """The names that statements assign; restricted expressions assign none."""
+    for statement in statements:
+        for target in getattr(statement, "targets", None) or [getattr(statement, "target", None)]:
+            if isinstance(target, ast.Name):
+                yield target.id
+            elif isinstance(target, ast.Tuple | ast.List):
+                yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        for name in ("body", "orelse"):
+            yield from _stored_names(getattr(statement, name, ()))
+
+
 class Expressions(Writer):
     """A writer that translates expressions."""
 
@@ -32,9 +44,8 @@ class Expressions(Writer):
         super().__init__(unit, source, tree)
         self.stack_slots: dict[str, tuple[Type, list[str]]] = {}  # of local names that are assigned
         self.constant: dict[str, Value] = {}  # parameters that are not
-        self.local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        self.assigned = frozenset(self.local)
-        self.local |= {a.arg for a in tree.args.args}
+        self.assigned = frozenset(_stored_names(tree.body))
+        self.local = self.assigned | {a.arg for a in tree.args.args}
 
     def value(self, e: ast.expr) -> Value:
         match e:

@@ -149,6 +149,9 @@ class Unit:
             raise TypeError(f"{tree.name!r} has no annotation for {name!r}; restricted functions are fully annotated")
         if isinstance(annotation, ast.Constant) and annotation.value is None:
             return NOTHING
+        if isinstance(annotation, ast.Name):  # nearly all
+            self.modules |= source.origins(annotation.id)
+            return type_of(annotation.id, source.module)
         for node in ast.walk(annotation):
             if isinstance(node, ast.Name):
                 self.modules |= source.origins(node.id)
