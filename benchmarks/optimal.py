@@ -120,7 +120,11 @@ def _nodes() -> Iterator[Figure]:
     """Kernels at the nodes of the turn: several nodes at a time on vectors, beside one by one, on one thread."""
     (_,), (phase,) = build_phases(maneuvers.turn(dr.gallery.bicycle()), [dr.optimal.Collocation(intervals=60)])
     formula, rng = phase.node, np.random.default_rng(1)
-    for what, program in (("values", formula.value), ("Jacobian", formula.jacobian), ("product of the Hessian", formula.hessian_product)):
+    for what, program in (
+        ("values", formula.value),
+        ("Jacobian", formula.jacobian),
+        ("product of the Hessian", formula.hessian_product),
+    ):
         given = [rng.uniform(0.1, 0.5, (NODES, slot.size)) for slot in program.inputs]
         kernels = compile(program), compile(program, vectorized=True)
         seconds = np.full((ROUNDS, 2), np.inf)

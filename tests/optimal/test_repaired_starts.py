@@ -76,7 +76,7 @@ def test_a_symmetric_start_is_repaired_and_told():
 
 @pytest.mark.parametrize(
     ("stated", "duration", "intervals", "amplitude", "seeds"),
-    [(slalom, 6, 20, 1.0, 8), pytest.param(swing, 8, 20, 0.7, 6, marks=pytest.mark.long)],
+    [(slalom, 6, 20, 1.0, 20), pytest.param(swing, 8, 20, 0.7, 6, marks=pytest.mark.long)],
 )
 def test_random_starts_that_fail_alone_are_repaired(stated, duration, intervals, amplitude, seeds):
     """Whatever is called repaired meets its conditions on the mesh and is no better than what is possible."""

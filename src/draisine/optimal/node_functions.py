@@ -1,9 +1,9 @@
 """Node functions: one function applied at many nodes, with exact sparse first and second derivatives, in compiled code.
 
 A cluster is a function φ(w, d) that is evaluated at many nodes: w are unknowns of the nonlinear program, gathered by an index
-array, and d are constants. Its Jacobian and products of the Hessian of μᵀφ with directions are separate programs, which are derived
-only when their machine code is not in the cache. A program of one product, forward over reverse, is a quarter as long as that of all
-entries of a bicycle's Hessian and compiled in a quarter of the time; it runs over nodes and directions.
+array, and d are constants. Its Jacobian and products of the Hessian of μᵀφ with directions are separate programs, which are
+derived only when their machine code is not in the cache. A program of one product, forward over reverse, is a quarter as long as
+that of all entries of a bicycle's Hessian and compiled in a quarter of the time; it runs over nodes and directions.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Directions:
 
     @staticmethod
     def of(one: Indices, other: Indices, size: int) -> Directions:
-        """Columns that cover all entries, those without a row in common together: every entry is alone in its row of a product."""
+        """Columns that cover all entries, those without a row in common together: each entry is alone in its row of a product."""
         pattern = np.zeros((size, size), dtype=bool)
         pattern[one, other] = pattern[other, one] = True
         chosen = np.diag(pattern).copy()
@@ -93,8 +93,8 @@ class Directions:
         vectors, group_of = np.zeros((len(groups), size)), np.zeros(size, dtype=np.int64)
         for k, group in enumerate(groups):
             vectors[k, group], group_of[group] = 1.0, k
-        column = np.where(chosen[other], other, one)
-        return Directions(vectors, group_of[column], np.where(chosen[other], one, other))
+        columns = np.where(chosen[other], other, one)
+        return Directions(vectors, group_of[columns], np.where(chosen[other], one, other))
 
     def products(self, product: Callable[..., Reals], *arguments: Reals) -> Reals:
         """(nodes, entries) of the matrix at each node, of products at nodes and directions (rows of all arguments)."""

@@ -20,6 +20,7 @@ from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.mesh_cost import mesh_cost
+from draisine.optimal.minimum_principle import better_controls
 from draisine.optimal.mode_verification import trajectory_across
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
@@ -102,6 +103,17 @@ class PhaseSolution:
             raise UnknownNameError(f"{name!r} {why}")
         return self.phase.kept.index(name)
 
+    def node_arguments(self, parameters: Reals) -> Reals:
+        """Arguments of `Phase.node` at the nodes; `parameters` are the optimized ones of all phases."""
+        grid, count = self.grid, len(self.grid.nodes)
+        shared = np.concatenate([[self.begin, self.duration], parameters])
+        z = self.algebraic if len(self.algebraic) else np.zeros((count, self.phase.algebraic_size))
+        return np.hstack([self.states[grid.node_point], z, self.controls[grid.node_control], np.tile(shared, (count, 1))])
+
+    def excess(self, parameters: Reals) -> float:
+        """By how much other controls would lower the cost, to first order: ∫ H(u) − min H over the range of each control."""
+        return better_controls(self.phase, self.grid, self.node_arguments(parameters), self.costates, self.controls)[1]
+
     def states_at(self, times: Reals) -> Reals:
         """Kept states between the points, by the scheme's polynomials."""
         return self.grid.states_at((np.asarray(times) - self.begin) / self.duration, self.states, self.rates)[0]
@@ -176,13 +188,17 @@ class Solution(Result):
     @cached_property
     def mesh_cost(self) -> float | None:
         """By how much the cost may be lower with controls that the mesh does not restrict, to first order: ∫ H(u) − min H dt.
-        None where it cannot be estimated: with conditions along the path, bounds of states or algebraic unknowns."""
+        None where it cannot be estimated: with conditions along the path, bounds of states or algebraic unknowns. After
+        refinement, which places mesh points where controls need them: by how much controls elsewhere in their bounds lower it."""
+        if self.refined or self.rounds > 1:
+            values = np.array([self.parameters[name] for name in self.phases[0].phase.unknown_parameters])
+            return sum(p.excess(values) for p in self.phases)
         return mesh_cost(self.phases, self.simulated, [self._parameters_of(p.phase) for p in self.phases])
 
     @property
     def _coarse(self) -> bool:
-        """Whether the cost of a given mesh is considerable; refinement places its points where controls need them."""
-        if self.refined or self.rounds > 1 or self.mesh_cost is None:
+        """Whether the cost of a mesh is considerable."""
+        if self.mesh_cost is None:
             return False
         size = max(abs(self.objective), *(LEAST_SIZE * p.phase.sizes.cost for p in self.phases))
         return self.mesh_cost > CONSIDERABLE * size

@@ -35,7 +35,14 @@ from draisine.optimal.transcription import (
     transcribe,
 )
 from draisine.optimal.verdict import TOLERANCE, Verdict, verdict
-from draisine.optimal.verification import GROWTH, Simulated, prepare_simulation, simulate_phase, stable_windows, transition_matrices
+from draisine.optimal.verification import (
+    GROWTH,
+    Simulated,
+    prepare_simulation,
+    simulate_phase,
+    stable_windows,
+    transition_matrices,
+)
 from draisine.program.switching import jumps_of
 from draisine.results.status import Ending, ProgressCallback
 
@@ -58,6 +65,7 @@ RESCUING = 120  # iterations of each of the searches that repair a guess
 RESCUED = "the guess led nowhere and was repaired"
 ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
+LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 
 
@@ -177,13 +185,12 @@ class _MeshSolution:
     @property
     def node_arguments(self) -> list[Reals]:
         """Arguments of `Phase.node` at the nodes of each phase."""
-        made, w = [], self.answer.w
-        for p, indices in zip(self.phases, self.transcribed.indices, strict=True):
-            grid, count = p.grid, len(p.grid.nodes)
-            shared = w[np.concatenate([[indices.begin, indices.length], self.transcribed.parameters])]
-            z = p.algebraic if len(p.algebraic) else np.zeros((count, p.phase.algebraic_size))
-            made.append(np.hstack([p.states[grid.node_point], z, p.controls[grid.node_control], np.tile(shared, (count, 1))]))
-        return made
+        return [p.node_arguments(self.answer.w[self.transcribed.parameters]) for p in self.phases]
+
+    @property
+    def excess(self) -> float:
+        """By how much other controls lower the cost, to first order (`minimum_principle`)."""
+        return sum(p.excess(self.answer.w[self.transcribed.parameters]) for p in self.phases)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +223,9 @@ class _Task:
         compiling = time.perf_counter()
         for term in transcribed.nlp.terms:
             term.cluster.compile()
-        for phase, scheme in zip(self.phases, schemes, strict=True):
-            prepare_simulation(phase, scheme.grid)
+        for builder, phase, scheme in zip(self.builders, self.phases, schemes, strict=True):
+            if not builder.source.unilateral:  # those are simulated across modes
+                prepare_simulation(phase, scheme.grid)
         ready = time.perf_counter()
         earlier = guess.answer if solver.warm and isinstance(guess, Solution) and _same_size(guess.answer, transcribed) else None
         answer = solve_sparse_nlp(transcribed.nlp, transcribed.guess, solver, progress, earlier)
@@ -385,7 +393,7 @@ class _Task:
         for _ in range(NEEDLES):
             guess, changed = list(found.phases), False
             for k, (p, local) in enumerate(zip(found.phases, found.node_arguments, strict=True)):
-                controls = better_controls(p.phase, p.grid, local, p.costates, p.controls)
+                controls, _ = better_controls(p.phase, p.grid, local, p.costates, p.controls)
                 if controls is not None:
                     guess[k], changed = replace(p, controls=controls), True
             if not changed:
@@ -414,16 +422,16 @@ class _Task:
         began: float,
     ) -> tuple[_MeshSolution, _Verified, int, list[str]]:
         """The solution on finer meshes, until mesh and motion are accurate enough or a limit is reached, with notes."""
-        rounds, target, needles = 1, refine.tolerance, True
+        rounds, target, needles, last = 1, refine.tolerance, True, 0
         while True:
             judged = verified.verdict
             if found.error <= target and judged.holds:
-                better, needles = (
-                    self.with_needles(found, solver, progress, seconds) if needles and rounds == 1 else (found, False)
-                )
+                better = found
+                if (needles and rounds == 1) or (last < LAST_NEEDLES and found.excess > CONSIDERED * abs(found.answer.objective)):
+                    better, _ = self.with_needles(found, solver, progress, seconds)
                 if better is found:
                     return found, verified, rounds, []
-                found, needles = better, False
+                found, needles, last = better, False, last + 1
                 verified = self.timed_verification(found, refine.tolerance, seconds)
                 continue
             left = refine.seconds - (time.perf_counter() - began)

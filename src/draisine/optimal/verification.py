@@ -23,8 +23,8 @@ from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
 from draisine.optimal.scaling import LEAST_SIZE
 from draisine.program.equations import Equations
-from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.program.program import DaeResidual, Program
 from draisine.results.assembly import Piece, assemble
 from draisine.results.status import Ending, Status
@@ -262,12 +262,13 @@ def prepared_with_controls(equations: Equations, controls: tuple[str, ...], degr
 def _preparation(equations: Equations, controls: tuple[str, ...], degree: int) -> Future[VelocityChoices]:
     """What `prepared_with_controls` returns, when it is ready.
 
-    Symbols of CasADi are left to this thread, since not every build of it allows several: programs are made here and read as tapes,
-    from which the other thread generates code. What needs symbols later, equations that switch or are implicit, is compiled here.
+    Symbols of CasADi are left to this thread, since not every build of it allows several: programs are made here and read as
+    tapes, from which the other thread generates code. What needs symbols later, equations that switch, are implicit or have
+    contacts, is compiled here.
     """
     plain = replace(equations, monitor=None, events=None, event_list=(), alternates=(), with_independent=None, causes=None)
     driven = with_piecewise_inputs(plain, controls, degree)
-    if driven.can_switch or isinstance(driven.dynamics, DaeResidual):
+    if driven.can_switch or driven.unilateral or isinstance(driven.dynamics, DaeResidual):
         made = Future[VelocityChoices]()
         made.set_result(prepare(driven, quick=True))
         return made
@@ -284,5 +285,3 @@ def _programs(what: Program | LinearSolveProgram | DaeResidual | None) -> list[P
     if isinstance(what, LinearSolveProgram):
         return [part for part in (what.start, what.system, what.further, what.after) if part is not None]
     return [what] if isinstance(what, Program) else []
-
-
