@@ -103,6 +103,53 @@ def test_pinene():
         np.testing.assert_allclose([1e-5 * found[f"k{i + 1}"] for i in range(5)], table["rates"], rtol=2.5e-3)
 
 
+def _pyridine(s, p):
+    """Rates of the six species that react, by eleven reactions."""
+    a, b, c, d, e, f = s
+    forward, back = p[2] * b * c, p[9] * d * f
+    pairs, split = p[3] * c**2, p[10] * e * f
+    return (
+        -p[0] * a + p[8] * b,
+        p[0] * a - (p[1] + p[8]) * b - forward + p[6] * d + back,
+        p[1] * b - forward - 2 * pairs - p[5] * c + p[7] * e + back + 2 * split,
+        forward - (p[4] + p[6]) * d - back,
+        pairs + p[4] * d - p[7] * e - split,
+        forward + pairs + p[5] * c - back - split,
+    )
+
+
+def test_pyridine():
+    """Eleven rates from relative errors of six species, by every method from powers of ten: the quoted rates within two standard
+    deviations, and the solution of SciPy. The data begin after the start."""
+    from scipy.integrate import solve_ivp
+    from scipy.optimize import least_squares
+
+    table, p, species = KINETICS["pyridine"], sp.symbols("p1:12"), sp.symbols("A:F")
+    measured, times = np.log(table["values"]), table["time"]
+    guess = [1.0, 1.0, 10.0, 10.0, 0.1, 1.0, 1.0, 10.0, 0.01, 1.0, 1.0]
+    outputs = {f"log_{z}": sp.log(z) for z in species}
+    rates = dict(zip(species, _pyridine(species, p), strict=True))
+    model = dr.first_order("pyridine", rates, parameters=dict(zip(p, guess, strict=True)), outputs=outputs)
+    data = {"time": times, **{f"y_{z}": measured[:, i] for i, z in enumerate(species)}}
+    sensors, start = {f"y_{z}": (f"log_{z}", 1.0) for z in species}, {str(z): float(z == species[0]) for z in species}
+
+    def residuals(logs):
+        run = solve_ivp(
+            lambda t, s: _pyridine(s, np.exp(logs)), (0, 5.5), [1, 0, 0, 0, 0, 0], "LSODA", times, rtol=1e-10, atol=1e-13
+        )
+        return (np.log(run.y.T) - measured).ravel()
+
+    judge = least_squares(residuals, np.log(table["rates"]), x_scale="jac", xtol=1e-12, ftol=1e-12, gtol=1e-12)
+    unknown = {str(q): (1e-4, 1e3) for q in p}
+    for method in (SINGLE, dr.optimal.MultipleShooting(window=1.0, integration=FINE), dr.optimal.Collocation("gauss", 4, 44)):
+        found = dr.estimate(model, data, unknown, sensors, start=start, method=method)
+        logs = np.log([found[str(q)] for q in p])
+        deviations = np.array([found.deviations[str(q)] / found[str(q)] for q in p])
+        assert found.chi_square == pytest.approx(2 * judge.cost, rel=1e-6)
+        assert (np.abs(logs - judge.x) < 1e-3 * deviations).all()
+        assert (np.abs(logs - np.log(table["rates"])) < 2 * np.sqrt(found.chi_square / 55) * deviations).all()
+
+
 def test_references_are_the_least_squares_solutions_of_scipy():
     """Whatever the papers print: with these data the numbers of the reference file are the minima, by other software."""
     from scipy.integrate import solve_ivp
