@@ -13,6 +13,8 @@ import pytest
 import draisine as dr
 from draisine.errors import ModelError, UnknownNameError
 from draisine.model.files import from_toml, to_toml
+from draisine.studio.bundle import bundle
+from draisine.studio.studio import studio_page
 from machines_of_parts import MACHINES, bicycle, car_with_trailer
 
 
@@ -183,3 +185,14 @@ def test_the_catalog_prints_as_a_list_and_the_page_names_every_kind():
     assert len(lines) == len(found) and all(line.startswith(f"{name} ") for line, name in zip(lines, found, strict=True))
     table = (Path(__file__).parents[2] / "docs" / "parts.md").read_text()
     assert not [name for name in found if f"`{name}`" not in table]
+
+
+@pytest.mark.parametrize("machine", [*MACHINES[:-1], lambda: car_with_trailer(1.0)])
+def test_machines_run_in_the_studio_and_in_films(machine, tmp_path):
+    """At rest a path has no curvature: it is no target of the start there. A name of the gallery is no obstacle."""
+    model = machine()
+    manifest = bundle(model).manifest
+    assert all(np.isfinite(target["default"]) for target in manifest["targets"])
+    assert "<script>" in studio_page(model).text
+    dr.simulate(model, 0.2, start={"speed": 5.0} if model.name != "car_with_trailer" else {}).save(tmp_path / "film.html")
+    assert (tmp_path / "film.html").stat().st_size > 100_000

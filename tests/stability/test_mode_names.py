@@ -101,3 +101,11 @@ def test_vectors_of_a_repeated_eigenvalue() -> None:
     np.testing.assert_allclose(a @ vectors, vectors * z, atol=1e-12)
     assert np.linalg.matrix_rank(vectors) == 4
     assert (np.abs(vectors) > 1e-9).sum() == 8
+
+
+def test_the_capsize_of_a_motorcycle_is_its_slow_mode() -> None:
+    """Sharp's machine has a second mode of lean that does not oscillate, which decays with 21 1/s at 50 m/s."""
+    found = dr.modes(dr.gallery.sharp_motorcycle(), speed=np.linspace(10, 50, 9), states=("lean", "steer"))
+    named = dict(zip(found.names, found.eigenvalues[-1], strict=True))
+    assert "capsize*" not in named and 0.0 < named["capsize"].real < 0.2
+    assert named["weave"].imag == pytest.approx(21.28, abs=0.01) and named["wobble"].imag == pytest.approx(57.71, abs=0.01)

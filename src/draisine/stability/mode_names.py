@@ -6,7 +6,7 @@ state, whatever the units; it adds up to one. Modes of two-wheelers have the nam
 
 - *weave*: an oscillation of the whole vehicle in lean, steer and yaw, the slowest if there are several;
 - *wobble*: an oscillation of the front assembly, and of what is flexible there, with little lean;
-- *capsize*: a mode of lean that does not oscillate; *castering*: one of steer;
+- *capsize*: a mode of lean that does not oscillate, the slowest of those that decay; *castering*: one of steer;
 - *pitch*, *bounce*, *hop*: oscillations in the plane of the vehicle, of its body or of a suspension.
 
 Others are named by the state that moves most.
@@ -62,6 +62,10 @@ class Roles:
         rates = np.array([abs(z.imag) if name == "weave" else np.inf for name, z in zip(found, eigenvalues, strict=True)])
         for j in np.flatnonzero(np.isfinite(rates) & (rates > FASTER * rates.min(initial=np.inf))):  # of tires, for example
             found[j] = self.name(shares[:, j], True, _manner(eigenvalues[j]), weaves=False)
+        sizes = np.array([abs(z) if name == "capsize" else np.inf for name, z in zip(found, eigenvalues, strict=True)])
+        decays = eigenvalues.real < 0.0
+        for j in np.flatnonzero(np.isfinite(sizes) & decays & (sizes > FASTER * sizes.min(initial=np.inf))):  # of tires, too
+            found[j] = f"lean {_manner(eigenvalues[j])}"
         return found
 
     def name(self, share: Array, oscillates: bool, manner: str, weaves: bool = True) -> str:

@@ -72,7 +72,8 @@ class FreeQuantities:
         found = []
         for level in ("position", "velocity"):
             span = self._span(level)
-            found += [name for name, row in self._gradients(level).items() if len(span) and _outside_share(row, span) <= _DECIDED]
+            known = {name: row for name, row in self._gradients(level).items() if np.isfinite(row).all()}
+            found += [name for name, row in known.items() if len(span) and _outside_share(row, span) <= _DECIDED]
         return frozenset(found)
 
     def kept(self, level: str, wanted: Sequence[str]) -> list[str]:

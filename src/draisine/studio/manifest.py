@@ -138,6 +138,8 @@ class Manifest:
         found = []
         for q in ranges.start_quantities(self.equations, self.freedoms.decided, self.targets):
             value = self.targets.get(q.name, values.get(q.name, q.default))
+            if not math.isfinite(value):  # the curvature of a path at rest
+                continue
             found.append({"name": q.name, "unit": q.unit, "default": value, **_limits(ranges.target_range(q, value))})
         return found
 

@@ -60,8 +60,10 @@ def presets_for(bundle: Bundle, *, others: Mapping[str, Model | System | Equatio
     """Presets of the second design B; `others` are models by title with the same parameters."""
     own = {entry["name"] for entry in bundle.manifest["parameters"]}
     found = [_preset(title, model, own) for title, model in (others or {}).items()]
-    related = {name.replace("_", " "): gallery.model(name) for name in RELATED.get(bundle.manifest["name"], ())}
-    found += [_preset(title, model, own) for title, model in related.items()]
+    for name in RELATED.get(bundle.manifest["name"], ()):
+        model = gallery.model(name)
+        if {p.name for p in (model.freeze() if isinstance(model, Model) else model).parameters} == own:  # not of a namesake
+            found.append(_preset(_words(name), model, own))
     return (*found, *(variant for variant in VARIANTS if bundle.manifest["linear"] and set(variant.parameters) <= own))
 
 
