@@ -60,7 +60,7 @@ def precession(lean: float, radius: float = RADIUS, gravity: float = GRAVITY) ->
     """Ω of a thin disc whose center rests.
 
     >>> round(precession(math.radians(10)), 4)
-    77.6285
+    77.6272
     """
     return math.sqrt(4 * gravity / (radius * math.sin(lean)))
 
