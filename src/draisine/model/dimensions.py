@@ -6,24 +6,30 @@ unit of the other terms ("length + 0.1"). As a factor it is a plain number if it
 ("m*r^2/12"), and unknown otherwise, since "1.2*area" may contain a density; before states alone it is a gain ("-2*steer_rate").
 In forces, energies and other laws only ½ is plain, since "2*(x - length)" may contain a stiffness. An error is raised only where
 the dimension is known and a declared unit takes part in it.
+
+The unit of an output is a statement about its values, which are those of its formula. It is therefore checked wherever the unit
+of the formula follows, with its scale: outputs are the only quantities that may have a unit other than SI, by a formula that
+converts ("3.6*speed" in km/h) or that is made of such outputs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import NamedTuple
 
 from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Name, Number, names
-from draisine.expr.units import Dimension, described, parse_unit
+from draisine.expr.units import MAX_POWER, Dimension, Unit, described, parse_unit, si_text
 from draisine.model.contact.laws import ROLLING
-from draisine.model.items import Rotate, System, Translate, Vector
+from draisine.model.items import Output, Rotate, System, Translate, Vector
 
-_NUMBER, _PER_SECOND = Dimension(), Dimension(s=-1)
+_NUMBER, _PER_SECOND = Unit(), Unit(dimension=Dimension(s=-1))
 _ENERGY = Dimension(m=2, kg=1, s=-2)
 _PLAIN = {*(float(n) for n in range(1, 10)), 12.0, 0.5, 0.25}  # factors that are numbers, not quantities in SI units
 _PLAIN_IN_LAWS = {0.5}
+_TURNING = frozenset({"sin", "cos", "tan"})  # of an angle in radians
 _SAME = frozenset({"abs", "neg", "floor", "ceil"})
 _ALIKE = frozenset({"add", "sub", "min", "max", "hypot", "clip"})
 _ANGLES = frozenset({"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log", "sign"})
@@ -46,12 +52,12 @@ class _Literal(NamedTuple):
     plain: bool
 
 
-_Found = Dimension | _Literal | None  # None: unknown
+_Found = Unit | _Literal | None  # None: unknown
 
 
-def _dimension_of(name: str, unit: str) -> Dimension:
+def _unit_of(name: str, unit: str) -> Unit:
     try:
-        return parse_unit(unit).dimension
+        return parse_unit(unit)
     except UnitError as problem:
         raise ModelError(f"unit of {name!r}: {problem}") from None
 
@@ -61,8 +67,11 @@ class Dimensions:
 
     def __init__(self, units: Mapping[str, str], declared: Mapping[str, str], law: bool = False) -> None:
         self._plain = _PLAIN_IN_LAWS if law else _PLAIN
-        self._known = {name: _dimension_of(name, unit) for name, unit in {**units, **declared}.items() if unit}
+        self._texts = {name: unit for name, unit in {**units, **declared}.items() if unit}
+        self._known = {name: _unit_of(name, unit) for name, unit in self._texts.items()}
         self._declared = {name: unit for name, unit in declared.items() if unit}
+        self._counted = False  # while numbers before states count as plain numbers, not as gains
+        self._stated = False  # while the unit of an output is checked: every name counts as declared
 
     @staticmethod
     def of(system: System, law: bool = False) -> Dimensions:
@@ -81,26 +90,73 @@ class Dimensions:
             return
         found = self._dimension(expr, where)
         expected = parse_unit(unit).dimension if isinstance(unit, str) else unit
-        if expected is None or not isinstance(found, Dimension) or found == expected:
+        if expected is None or not isinstance(found, Unit) or found.dimension == expected:
             return
         wanted = described(expected) if not isinstance(unit, str) else f"{described(expected)} such as {unit or 'rad'!r}"
-        raise ModelError(
-            f"{where}: '{expr}' is {described(found)} ({self._units_in(expr)}), expected {wanted}; "
+        raise self._other_dimension(expr, found, wanted, where)
+
+    def _other_dimension(self, expr: Expr, found: Unit, wanted: str, where: str) -> ModelError:
+        return ModelError(
+            f"{where}: '{expr}' is {described(found.dimension)}{self._units_in(expr)}, expected {wanted}; "
             "correct the expression or the unit"
         )
+
+    def check_output(self, output: Output) -> None:
+        """Check the unit that an output states, its scale too; without a unit only the parts against each other."""
+        where, expr, text = f"output {output.name!r}", output.expression, output.unit
+        if not text:
+            self._dimension(expr, where)
+            return
+        unit = _unit_of(output.name, text)
+        self._stated = True
+        try:
+            self._check_stated(expr, text, unit, where)
+        finally:
+            self._stated = False
+
+    def _check_stated(self, expr: Expr, text: str, unit: Unit, where: str) -> None:
+        found = self._dimension(expr, where)
+        if not isinstance(found, Unit) and unit != Unit(dimension=unit.dimension):
+            found = self._without_conversion(expr, where)
+        if not isinstance(found, Unit):
+            return
+        if found.dimension != unit.dimension:
+            raise self._other_dimension(expr, found, f"{described(unit.dimension)} such as {text!r}", where)
+        if found != unit:
+            # the values are those of the expression: with this label they would be read wrongly
+            si = si_text(text)
+            own = si if found == Unit(dimension=found.dimension) else f"another unit than {text}"
+            raise ModelError(
+                f"{where}: {expr} is in {own}, its unit is {text!r}; give the unit {si!r}, or an expression in {text}"
+                f"{_converted(expr, found / unit)}"
+            )
+        if "Hz" in text and unit.dimension == Dimension(s=-1) and any("rad" in self._texts.get(n, "") for n in names(expr)):
+            raise ModelError(f"{where}: {expr} is in rad/s, its unit is {text!r}; give the unit 'rad/s', or divide by 2*pi")
+
+    def _without_conversion(self, expr: Expr, where: str) -> _Found:
+        """The unit of a formula whose numbers are too plain to convert units ("2*x" in cm); None for any other."""
+        plain, self._plain = self._plain, {n for n in _PLAIN if n != 1.0}
+        self._counted = True
+        try:
+            found = self._dimension(expr, where)
+        finally:
+            self._plain, self._counted = plain, False
+        return found if isinstance(found, Unit) and found == Unit(dimension=found.dimension) else None
 
     def of_expression(self, expr: Expr, where: str) -> Dimension | None:
         """The dimension of an expression; None if it is not known."""
         found = self._dimension(expr, where)
-        return found if isinstance(found, Dimension) else None
+        return found.dimension if isinstance(found, Unit) else None
 
     def _units_in(self, expr: Expr) -> str:
-        used = [f"{name!r} in {unit}" for name, unit in self._declared.items() if name in names(expr)]
-        return f"with {', '.join(used)}"
+        listed = self._texts if self._stated else self._declared
+        used = [f"{name!r} in {unit}" for name, unit in listed.items() if name in names(expr)]
+        return f" (with {', '.join(used)})" if used else ""
 
     def _dimension(self, expr: Expr, where: str) -> _Found:
         if isinstance(expr, Number):
-            return _Literal(abs(expr.value) in self._plain or abs(expr.value) / math.pi in self._plain)
+            turns = not self._counted and abs(expr.value) / math.pi in self._plain  # a factor π may convert revolutions
+            return _Literal(abs(expr.value) in self._plain or turns)
         if isinstance(expr, Name):
             return self._known.get(expr.identifier)
         assert isinstance(expr, Call)
@@ -111,8 +167,9 @@ class Dimensions:
             return _NUMBER if name in _COMPARISONS else found
         measured = next((unit for stems, unit in MEASURES if name.startswith(stems)), None)
         if measured is not None:
-            return parse_unit(measured).dimension
+            return parse_unit(measured)
         if name in _ANGLES:
+            self._check_radians(expr, where)
             return _NUMBER
         if name not in _SAME | {"mul", "div", "pow", "sqrt", "rate"}:
             return None
@@ -127,24 +184,39 @@ class Dimensions:
             exponent = expr.arguments[1]
             return _power(first, exponent.value) if isinstance(exponent, Number) else first if first == _NUMBER else None
         gain = isinstance(first, _Literal) or isinstance(rest[0], _Literal)
-        if gain and not names(expr) & self._declared.keys():
+        if gain and not self._counted and not names(expr) & self._declared.keys():
             return _times(first, rest[0]) if isinstance(first, _Literal) and isinstance(rest[0], _Literal) else None
         return _times(first, rest[0] if name == "mul" else _power(rest[0], -1.0))
 
     def _common(self, expr: Call, parts: tuple[Expr, ...], where: str) -> _Found:
         """The dimension that terms share."""
         found = [self._dimension(part, where) for part in parts]
-        known = [(part, dimension) for part, dimension in zip(parts, found, strict=True) if isinstance(dimension, Dimension)]
-        for part, dimension in known[1:]:
+        known = [(part, unit) for part, unit in zip(parts, found, strict=True) if isinstance(unit, Unit)]
+        for part, unit in known[1:]:
             first, expected = known[0]
-            if dimension != expected and (names(part) | names(first)) & self._declared.keys():
+            if unit != expected and (self._stated or (names(part) | names(first)) & self._declared.keys()):
                 raise ModelError(
-                    f"{where}: '{expr}' combines {described(expected)} '{first}' with {described(dimension)} '{part}' "
-                    f"({self._units_in(expr)}); correct the expression or the unit"
+                    f"{where}: '{expr}' combines {described(expected.dimension)} '{first}' with {described(unit.dimension)} "
+                    f"'{part}'{self._units_in(expr)}; correct the expression or the unit"
                 )
         if known:
             return known[0][1]
         return _Literal(all(part.plain for part in found)) if all(isinstance(part, _Literal) for part in found) else None  # type: ignore[union-attr]
+
+    def _check_radians(self, expr: Call, where: str) -> None:
+        """Sines, cosines and tangents take angles in radians, so not those of an output in degrees."""
+        angle = self._dimension(expr.arguments[0], where) if expr.function in _TURNING else None
+        if isinstance(angle, Unit) and angle.dimension == Dimension() and angle != Unit():
+            raise ModelError(f"{where}: '{expr}' takes an angle in rad{self._units_in(expr)}; convert it first")
+
+
+def _converted(expr: Expr, factor: Unit) -> str:
+    """The formula with the factor that converts it, as a proposal; "" if the dimensions or powers of π are unusual."""
+    if factor.dimension != Dimension() or abs(factor.turns) > 1:
+        return ""
+    number = float(factor.ratio)
+    pi = {0: "", 1: "*pi", -1: "/pi"}[factor.turns]
+    return f" such as '{number:.15g}{pi}*({expr})'"
 
 
 def _times(a: _Found, b: _Found) -> _Found:
@@ -155,14 +227,25 @@ def _times(a: _Found, b: _Found) -> _Found:
     if isinstance(a, _Literal) or isinstance(b, _Literal):
         literal, other = (a, b) if isinstance(a, _Literal) else (b, a)
         return other if literal.plain else None  # type: ignore[union-attr]
-    return Dimension(*[x + y for x, y in zip(a.powers, b.powers, strict=True)])
+    return a * b
 
 
 def _power(a: _Found, exponent: float) -> _Found:
-    if not isinstance(a, Dimension):
+    if not isinstance(a, Unit):
         return a
-    powers = [power * exponent for power in a.powers]
-    return Dimension(*map(int, powers)) if all(power == int(power) for power in powers) else None
+    if exponent == int(exponent) and abs(exponent) <= MAX_POWER:
+        return a ** int(exponent)
+    powers = [power * exponent for power in a.dimension.powers]
+    plain = a == Unit(dimension=a.dimension) and all(power == int(power) for power in powers)
+    return Unit(dimension=Dimension(*map(int, powers))) if plain else _root(a) if exponent == 0.5 else None
+
+
+def _root(a: Unit) -> Unit | None:
+    """The unit whose square is this one."""
+    powers = [*a.dimension.powers, a.turns]
+    over, under = math.isqrt(a.ratio.numerator), math.isqrt(a.ratio.denominator)
+    exact = a.ratio == Fraction(over**2, under**2) and all(power % 2 == 0 for power in powers)
+    return Unit(Fraction(over, under), Dimension(*[p // 2 for p in a.dimension.powers]), a.turns // 2) if exact else None
 
 
 # -------------------------------------------------------------------- the places of a description
@@ -176,6 +259,8 @@ def check_dimensions(system: System) -> None:
     dimensions = Dimensions.of(system, law=True)
     for where, expr, unit in _laws(system):
         dimensions.check(expr, unit, where)
+    for output in system.outputs:
+        dimensions.check_output(output)
     declared = {item.name: item.unit for item in system.parameters if item.name not in ("x", "y")}
     ground = Dimensions({"t": "s", "x": "m", "y": "m"}, declared, law=True)
     ground.check(system.ground.height, "m", "height of the ground")
@@ -242,7 +327,7 @@ def _amounts(system: System) -> Iterator[tuple[str, Expr, str | None]]:
 
 
 def _laws(system: System) -> Iterator[tuple[str, Expr, str | None]]:
-    """Constraints, forces, energies, outputs and events, with their descriptions and the units expected."""
+    """Constraints, forces, energies and events, with their descriptions and the units expected."""
     for constraint in system.constraints:
         for name, residual in constraint.residuals:
             yield f"residual {name!r} of constraint {constraint.name!r}", residual, constraint.unit_of(name) or None
@@ -257,8 +342,6 @@ def _laws(system: System) -> Iterator[tuple[str, Expr, str | None]]:
         yield from _components(f"torque of wrench {wrench.name!r}", wrench.torque, "N*m")
     for potential in system.potentials:
         yield f"energy of potential {potential.name!r}", potential.energy, "J"
-    for output in system.outputs:
-        yield f"output {output.name!r}", output.expression, output.unit or None
     for event in system.events:
         yield f"event {event.name!r}", event.expression, None
 

@@ -499,18 +499,9 @@ class Model(JointBuilders, ConstraintBuilders):
     def output(self, name: str, expression: Amount, unit: str = "", description: str = "") -> Expr:
         """A named quantity of states, inputs, parameters and measures (`lean(frame)`, `velocity_x(hub)`, …)."""
         what = expression_of(expression, f"output {name!r}")
-        known = self._known_unit(what)
-        try:
-            mislabeled = bool(unit and known) and unit != known and si_text(unit) == known
-        except UnitError as problem:
-            raise ModelError(f"unit of output {name!r}: {problem}") from None
-        if mislabeled:
-            # the values are those of the expression: with this label they would be read wrongly
-            raise ModelError(
-                f"output {name!r}: {what} is in {known}, its unit is {unit!r}; "
-                f"give the unit {known!r}, or an expression in {unit}"
-            )
-        self._add("outputs", Output(name, what, unit, description))
+        output = Output(name, what, unit, description)
+        self._check_output(output)
+        self._add("outputs", output)
         return named(name, "output")
 
     def event(self, name: str, expression: Amount, action: str = "stop", direction: int = 0, description: str = "") -> ModelEvent:
