@@ -129,10 +129,8 @@ def add_actuators(assembly: Assembly, root: Element, settings: Settings) -> None
                 known = list(assembly.coordinates)
                 full.refuse(f"{where}: {joint!r} is not a joint with one coordinate{did_you_mean(joint, known)}")
             for key in sorted(full.attributes.keys() - _TAKEN):
-                if key in ("ctrlrange", "forcerange"):
-                    assembly.robot.notes.append(f"{key} of {where} is not enforced")
-                else:
-                    assembly.robot.losses.append(f"{key} of {where} is not taken (line {full.line})")
+                word = "enforced" if key in ("ctrlrange", "forcerange") else "taken"
+                assembly.robot.losses.append(f"{key} of {where} is not {word} (line {full.line})")
             _add(assembly, name, joint, law, full)
 
 

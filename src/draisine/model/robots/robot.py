@@ -26,6 +26,7 @@ BASES = ("fixed", "free", "planar")
 LIMITS = ("stop", "ignore")
 FRICTION = ("dry", "smooth", "ignore")
 SMOOTH_SPEED = 0.01  # rad/s or m/s, where smooth friction has three quarters of its amount
+UNLIMITED = 1e9  # of positions, efforts and velocities in URDF files: limits from there on are none
 MARGIN = 1e-9  # of the range between limits: a joint may rest on its limit, and leaving it from there is seen
 _WORLD = ("ground", "world", "universe")  # root links that are the ground itself
 _UNITS = {"revolute": ("rad", "N*m", "torque"), "prismatic": ("m", "N", "force")}

@@ -18,12 +18,39 @@ import numpy as np
 from draisine.expr.expression import did_you_mean
 from draisine.model.model import Model
 from draisine.model.robots.mass_properties import MassProperties, Pose, roll_pitch_yaw
-from draisine.model.robots.robot import BASES, FRICTION, LIMITS, Assembly, Coupling, Robot, RobotJoint, RobotLink, check_options
+from draisine.model.robots.robot import (
+    BASES,
+    FRICTION,
+    LIMITS,
+    UNLIMITED,
+    Assembly,
+    Coupling,
+    Robot,
+    RobotJoint,
+    RobotLink,
+    check_options,
+)
 from draisine.model.robots.xml_files import Element, Roots, read_xml
 from draisine.model.shapes import MAX_BYTES, MESHES
 
+# elements and attributes that are known where others would be mistakes
+_CHILDREN = {
+    "inertial": ("origin", "mass", "inertia"),
+    "visual": ("origin", "geometry", "material"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+}
+_ATTRIBUTES = {
+    "origin": ("xyz", "rpy"),
+    "axis": ("xyz",),
+    "mass": ("value",),
+    "inertia": ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
+    "limit": ("lower", "upper", "effort", "velocity"),
+    "dynamics": ("damping", "friction"),
+    "mimic": ("joint", "multiplier", "offset"),
+    "parent": ("link",),
+    "child": ("link",),
+}
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-_UNLIMITED = 1e9  # of efforts and velocities: larger limits are none
 # elements that a joint may have; of the others the first line says what they are for
 _LEFT_OUT = {
     "transmission": "transmissions are not taken (every joint has a motor of its own)",
@@ -86,13 +113,25 @@ class _Urdf:
                 named = element.attributes.get("name") or element.attributes.get("reference") or f"line {element.line}"
                 self._leave_out(_LEFT_OUT[element.tag], named)
             elif element.tag not in known:
-                self._leave_out(f"<{element.tag}> is unknown and not taken", f"line {element.line}")
+                hint = did_you_mean(element.tag, known).replace("; known are", "; known there are")
+                self.losses.append(f"<{element.tag}> in line {element.line} is unknown and not taken{hint}")
+        self._warn_of_unknown_words()
         ordered = self._ordered()
         couplings = [c for name, joint in self.joints.items() if (c := self._mimic(name, joint)) is not None]
         followers = {coupling.follower for coupling in couplings}
         links = [self._link(name, joint, followers) for name, joint in ordered]
         notes = [*(f"{what}: {', '.join(names)}" for what, names in self.left_out.items()), *self.notes]
         return Robot(self.root.attributes.get("name", "") or self.file.stem, self.file, links, couplings, notes, self.losses)
+
+    def _warn_of_unknown_words(self) -> None:
+        """Misspelled elements and attributes would change the motion without a word."""
+        for element in (found for item in self.root.all("link", "joint") for found in item.walk()):
+            words = ((_CHILDREN, [child.tag for child in element.children], "<{}>"), (_ATTRIBUTES, element.attributes, "{!r}"))
+            for known, used, form in words:
+                for word in used:
+                    if word not in known.get(element.tag, (word,)) and word not in _LEFT_OUT:
+                        hint = did_you_mean(word, known[element.tag])
+                        self.losses.append(f"{form.format(word)} of <{element.tag}> in line {element.line} is unknown{hint}")
 
     def _leave_out(self, what: str, name: str) -> None:
         names = self.left_out.setdefault(what, [])
@@ -138,7 +177,7 @@ class _Urdf:
                 f"the links {', '.join(map(repr, roots))} are children of no joint; a robot has one root link: connect the others"
             )
         found: list[tuple[str, Element | None]] = []
-        pending: list[str] = roots
+        pending: list[str] = list(roots)
         while pending:
             name = pending.pop()
             found.append((name, leads.get(name)))
@@ -269,8 +308,6 @@ class _Urdf:
         for child in joint.children:
             if child.tag in _LEFT_OUT:
                 self._leave_out(_LEFT_OUT[child.tag], name)
-            elif child.tag not in ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"):
-                self._leave_out(f"<{child.tag}> of joints is unknown and not taken", name)
         if kind == "fixed":
             return []
         axis = joint.find("axis")
@@ -301,9 +338,10 @@ class _Urdf:
                 self._leave_out("joints without <limit> have no limits", name)
             return None
         for key, word in (("effort", "effort"), ("velocity", "velocity")):
-            if 0.0 < limit.number(key, where, 0.0, infinite=True) < _UNLIMITED:
+            if 0.0 < limit.number(key, where, 0.0, infinite=True) < UNLIMITED:
                 self._leave_out(f"limits of {word} are not enforced", name)
-        low, high = (limit.number(key, where, 0.0, infinite=True) for key in ("lower", "upper"))
+        given = (limit.number(key, where, 0.0, infinite=True) for key in ("lower", "upper"))
+        low, high = (math.copysign(math.inf, end) if abs(end) >= UNLIMITED else end for end in given)
         if kind not in ("revolute", "prismatic"):
             return None
         if low > high:

@@ -21,10 +21,9 @@ from draisine.model import shapes as solids
 from draisine.model.items import GROUND, Ball, Body, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate
 from draisine.model.model import Model
 from draisine.model.robots.mass_properties import Array, MassProperties, Pose
-from draisine.model.robots.robot import MARGIN
+from draisine.model.robots.robot import MARGIN, UNLIMITED
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-_UNLIMITED = "1e9"  # URDF asks for limits of effort and velocity
 
 
 def write_urdf(model: Model | System, path: str | Path) -> None:
@@ -99,6 +98,12 @@ class _Writer:
         return "\n".join([*lines, *bodies, *found, *frames, "</robot>", ""])
 
     # ------------------------------------------------------------ numbers
+
+    def _is_zero(self, expr: Expr) -> bool:
+        """Whether an expression is a product with a factor of zero."""
+        if isinstance(expr, Call) and expr.function in ("mul", "div", "neg"):
+            return any(self._is_zero(part) for part in expr.arguments[: 2 if expr.function == "mul" else 1])
+        return not names(expr) - self.values.keys() and self._number(expr) == 0.0
 
     def _number(self, expr: Expr, **values: float) -> float:
         return evaluate_number(expr, {**self.values, **values}, self.tables)
@@ -214,14 +219,28 @@ class _Writer:
         if motion.kind not in ("revolute", "prismatic") or coordinate is None:
             return []
         found = []
-        limited = self._limited(coordinate)
-        if limited or motion.kind == "prismatic":
-            ends = f'lower="{coordinate.low!r}" upper="{coordinate.high!r}" ' if limited else ""
-            found.append(f'<limit {ends}effort="{_UNLIMITED}" velocity="{_UNLIMITED}"/>')
+        low, high = self._ends(coordinate)
+        if low is not None or high is not None or motion.kind == "prismatic":  # without ends a prismatic joint has 0 and 0
+            ends = f'lower="{-UNLIMITED if low is None else low!r}" upper="{UNLIMITED if high is None else high!r}"'
+            found.append(f'<limit {ends} effort="{UNLIMITED!r}" velocity="{UNLIMITED!r}"/>')
         damping, friction = self._losses(coordinate)
         if damping or friction:
             found.append(f'<dynamics damping="{damping!r}" friction="{friction!r}"/>')
         return [*found, *([mimics[coordinate.name]] if coordinate.name in mimics else [])]
+
+    def _ends(self, coordinate: Coordinate) -> tuple[float | None, float | None]:
+        """The lower and the upper limit of a coordinate: those of its stops, or of an event that stops runs there."""
+        if self._limited(coordinate):
+            return coordinate.low, coordinate.high
+        ends: list[float | None] = [None, None]
+        for stop in self.system.stops:
+            if stop.measure != Name(coordinate.name) or names(stop.bound) - self.values.keys() or ends[stop.upper] is not None:
+                continue
+            ends[stop.upper] = self._number(stop.bound)
+            self.used.add(stop.name)
+            if self._number(stop.restitution):
+                self.lost.append(f"restitution of stop {stop.name!r}")
+        return ends[0], ends[1]
 
     def _limited(self, coordinate: Coordinate) -> bool:
         """Whether an event stops runs at the ends of the span."""
@@ -235,26 +254,30 @@ class _Writer:
         return False
 
     def _losses(self, coordinate: Coordinate) -> tuple[float, float]:
-        """Damping d and friction f of forces −d v − f sign v on a coordinate. Motors need no words."""
+        """Damping d and friction f of forces −d v − f sign v on a coordinate, and of friction laws. Motors need no words."""
         damping = friction = 0.0
+        rate = Call("rate", (Name(coordinate.name),))
+        for law in self.system.joint_frictions:
+            if law.measure == Name(coordinate.name) and not (names(law.static) | names(law.kinetic)) - self.values.keys():
+                friction += self._number(law.kinetic)
+                self.used.add(law.name)
+                if self._number(law.static) != self._number(law.kinetic):
+                    self.lost.append(f"static friction of {law.name!r} (the file has the kinetic one)")
         for force in self.system.generalized_forces:
             if force.measure != Name(coordinate.name):
                 continue
             if isinstance(force.amount, Name) and force.amount.identifier in {i.name for i in self.system.inputs}:
                 self.used.add(force.name)
-            elif names(force.amount) <= {coordinate.rate, *self.values}:
+                continue
+            amount = substitute_call(force.amount, rate, Name(coordinate.rate))  # dampers are given by rate(coordinate)
+            if names(amount) <= {coordinate.rate, *self.values}:
                 try:
-                    at = [self._number(force.amount, **{coordinate.rate: v}) for v in (1.0, 2.0, 0.0, -1.0, -3.0)]
+                    at = [self._number(amount, **{coordinate.rate: v}) for v in (1.0, 2.0, 0.0, -1.0, -3.0)]
                 except ExpressionError:
                     continue
                 d, f = at[0] - at[1], at[1] - 2 * at[0]
                 expected = [-d - f, -2 * d - f, 0.0, d + f, 3 * d + f]
-                if (
-                    d >= 0.0
-                    and f >= -1e-12 * d
-                    and np.allclose(at, expected, rtol=1e-12, atol=0.0)
-                    and not _is_nonlinear(force.amount)
-                ):
+                if d >= 0.0 and f >= -1e-12 * d and np.allclose(at, expected, rtol=1e-12, atol=0.0) and not _is_nonlinear(amount):
                     damping, friction = damping + d, friction + (f if abs(f) > 1e-12 * d else 0.0)
                     self.used.add(force.name)
         return damping, friction
@@ -357,13 +380,29 @@ class _Writer:
 
     def _note_losses(self, moving: bool) -> None:
         system = self.system
-        groups = ((system.generalized_forces, "generalized force"), (system.events, "event"))
+        groups = (
+            (system.generalized_forces, "generalized force"),
+            (system.events, "event"),
+            (system.stops, "stop"),
+            (system.joint_frictions, "friction"),
+            (system.point_contacts, "contact"),
+        )
         self.lost += [f"{word} {item.name!r}" for items, word in groups for item in items if item.name not in self.used]
+        empty = {item.name for item in system.potentials if self._is_zero(item.energy)}  # dampers without a spring
         for items, word in ((system.wrenches, "wrench"), (system.potentials, "potential"), (system.outputs, "output")):
-            self.lost += [f"{word} {item.name!r}" for item in items]
+            self.lost += [f"{word} {item.name!r}" for item in items if word != "potential" or item.name not in empty]
         gravity = [self._number(c) for c in system.gravity]
         if gravity != [0.0, 0.0, -9.81]:
             self.lost.append(f"gravity ({', '.join(f'{g:g}' for g in gravity)}) m/s²")
+
+
+def substitute_call(expr: Expr, old: Call, new: Expr) -> Expr:
+    """The expression with one call replaced."""
+    if expr == old:
+        return new
+    if isinstance(expr, Call):
+        return Call(expr.function, tuple(substitute_call(part, old, new) for part in expr.arguments))
+    return expr
 
 
 def _stem(used: Sequence[str], letters: str) -> bool:

@@ -74,7 +74,9 @@ class Element:
         """An attribute that is one of `known`."""
         value = self.text(key, where, default)
         if value not in known:
-            self.refuse(f"{where}: {key} {_shown(value)} is unknown; known are {', '.join(known)}{did_you_mean(value, known)}")
+            hint = did_you_mean(value, known).partition("did you mean")
+            near = f"; {hint[1]}{hint[2]}" if hint[1] else ""
+            self.refuse(f"{where}: {key} {_shown(value)} is unknown; known are {', '.join(known)}{near}")
         return value
 
     def numbers(self, key: str, where: str, count: int, default: Sequence[float] | None = None) -> tuple[float, ...]:
