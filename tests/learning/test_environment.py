@@ -323,7 +323,7 @@ def test_spaces_have_units_and_bounds(bicycle):
         (dict(observe=["leen"]), "unknown name 'leen'.*'lean'"),
         (dict(observe="lean"), "observe: give names or expressions"),
         (dict(act=["steer_torque"]), "act: give the bounds of each action"),
-        (dict(act={"steer_torqe": 1.0}), "no act: input of bicycle is called 'steer_torqe'; did you mean 'steer_torque'"),
+        (dict(act={"steer_torqe": 1.0}), "is called 'steer_torqe'; did you mean 'steer_torque'"),
         (dict(act={"steer_torque": "5 m"}), "bound of 'steer_torque'.*expected"),
         (dict(act={"steer_torque": (1.0, -1.0)}), "the lower one first"),
         (dict(act={"steer_torque": np.inf}), "must be finite"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, require
-from draisine.learning.episodes import Episodes, Outcome, Task, Terminate, checked_step
+from draisine.learning.episodes import Episodes, Outcome, Random, Task, Terminate, checked_step
 from draisine.learning.quantities import Bound, Law, Observe
 from draisine.learning.starts import Reset
 from draisine.model.items import System
@@ -41,7 +42,7 @@ def environment(
     substeps: int = 1,
     num_envs: int | None = None,
     threads: int | None = None,
-    autoreset: str = "next_step",
+    autoreset: Any = "next_step",
 ) -> Any:
     """A Gymnasium environment over a model: `gymnasium.Env`, or with `num_envs` a `gymnasium.vector.VectorEnv`.
 
@@ -60,7 +61,8 @@ def environment(
       `terminate`, they have the value of the law at that time.
     - `substeps`: integration steps (classical Runge–Kutta) per action.
     - `num_envs`, `threads`: number of environments side by side, and of cores that share them (all by default).
-    - `autoreset`: what a vector environment does with episodes that ended: reset in the next step, in the same step, or not.
+    - `autoreset`: what a vector environment does with episodes that ended: reset in the next step, in the same step, or not;
+      `"next_step"`, `"same_step"`, `"disabled"`, or an `AutoresetMode` of Gymnasium.
 
     `observe`, `reward` and `terminate` may be Python functions: their parameters name the quantities that they take, as arrays
     over the environments: `lambda lean, steer: np.cos(lean) - steer**2`.
@@ -69,6 +71,7 @@ def environment(
     checked_step(step, substeps, until)
     _check_count("num_envs", num_envs, MOST_ENVIRONMENTS)
     _check_count("threads", threads, 4096)
+    autoreset = autoreset.name.lower() if isinstance(autoreset, Enum) else autoreset
     if autoreset not in MODES:
         raise ArgumentError(f"environment: autoreset is one of {', '.join(MODES)}, got {autoreset!r}")
     classes = gymnasium_classes()
@@ -139,6 +142,32 @@ def _targets(options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return None if options is None else options.get("start")
 
 
+def _masked(options: Mapping[str, Any] | None, count: int) -> Any:
+    """The environments that an option `reset_mask` selects, or all."""
+    mask = (options or {}).get("reset_mask")
+    if mask is None:
+        return np.arange(count)
+    found = np.asarray(mask)
+    if found.dtype != np.bool_ or found.shape != (count,):
+        raise ArgumentError(
+            f"reset: reset_mask is an array of {count} truth values, one for each environment, got {found.dtype} of the shape "
+            f"{found.shape}"
+        )
+    return np.flatnonzero(found)
+
+
+def _is_seed(given: Any) -> bool:
+    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    return given is None or (whole and given >= 0)
+
+
+def _refuse_copy(self: Any, _protocol: Any) -> Any:
+    raise TypeError(
+        f"{type(self).__name__} holds compiled code and cannot be copied or pickled; make another by dr.environment or "
+        "gymnasium.make"
+    )
+
+
 @cache
 def gymnasium_classes() -> Classes:
     """The classes, defined at the first call: Gymnasium is optional."""
@@ -155,6 +184,8 @@ def _single_class(gymnasium: Any) -> Any:
             self.episodes, self.metadata, self.render_mode = episodes, _metadata(episodes), None
             self.observation_space, self.action_space = _spaces(gymnasium, episodes)
             self._running = False
+
+        __reduce_ex__ = _refuse_copy
 
         def __str__(self) -> str:
             return _described(self.episodes)
@@ -216,6 +247,9 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
             both = (self.single_observation_space, self.single_action_space)
             self.observation_space, self.action_space = (vector.utils.batch_space(one, self.num_envs) for one in both)
             self._autoreset, self._ended, self._begun = autoreset, np.zeros(self.num_envs, dtype=bool), False
+            self._generators: list[np.random.Generator] | None = None
+
+        __reduce_ex__ = _refuse_copy
 
         def __str__(self) -> str:
             return _described(self.episodes)
@@ -223,16 +257,31 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
         __repr__ = __str__
 
         def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-            if seed is not None and not isinstance(seed, int | np.integer):
-                raise ArgumentError(f"reset: one seed determines the starts of all environments; give an integer, got {seed!r}")
-            super().reset(seed=seed)
-            if seed is not None:
-                self.episodes.starts.forget()
-            mask = (options or {}).get("reset_mask")
-            which = np.arange(self.num_envs) if mask is None else np.flatnonzero(mask)
-            self.episodes.restart(which, self.np_random, _targets(options))
+            self._seed(seed)
+            which = _masked(options, self.num_envs)
+            self.episodes.restart(which, self._random, _targets(options))
             self._ended[which], self._begun = False, True
             return self.episodes.observation(), {}
+
+        def _seed(self, seed: Any) -> None:
+            """One seed for all, or one for each: then each environment has a generator of its own from there on."""
+            many = isinstance(seed, list | tuple | np.ndarray)
+            if many and (len(seed) != self.num_envs or not all(_is_seed(one) for one in seed)):
+                raise ArgumentError(
+                    f"reset: give one seed, or a seed or None for each of {self.num_envs} environments, got {seed!r}"
+                )
+            if not many and not _is_seed(seed):
+                raise ArgumentError(f"reset: a seed is an integer that is not negative, or a list of them, got {seed!r}")
+            if many:
+                self._generators = [gymnasium.utils.seeding.np_random(None if one is None else int(one))[0] for one in seed]
+            elif seed is not None:
+                super().reset(seed=int(seed))
+                self._generators = None
+                self.episodes.starts.forget()
+
+        @property
+        def _random(self) -> Random:
+            return self.np_random if self._generators is None else self._generators
 
         def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
             if not self._begun:
@@ -246,7 +295,7 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
             found = self.episodes.step(_actions(self.episodes, actions, (self.num_envs,)))
             observation, infos = found.observation, dict[str, Any]()
             if len(waiting):  # this step was their reset: the action is ignored
-                self.episodes.restart(waiting, self.np_random)
+                self.episodes.restart(waiting, self._random)
                 observation = self.episodes.observation()
                 for column in (found.reward, found.terminated, found.truncated):
                     column[waiting] = 0
@@ -277,7 +326,7 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
                 "final_info": status,
                 "_final_info": self._ended.copy(),
             }
-            self.episodes.restart(ended, self.np_random)
+            self.episodes.restart(ended, self._random)
             self._ended = np.zeros(self.num_envs, dtype=bool)
             return self.episodes.observation()
 

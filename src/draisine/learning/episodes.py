@@ -2,13 +2,13 @@
 
 An episode is *terminated* where a condition of `terminate` holds, where a stopping event of the model occurs, and where the
 motion cannot be continued (a singular position, constraints that cannot be kept, values that are not finite); the status says
-which. It is *truncated* where it reaches its time limit.
+which. It is *truncated* where it reaches its time limit, and both where it terminates in its last step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from draisine.simulation.ensemble.fixed_step_batch import FixedStepBatch, StepPr
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Random = np.random.Generator | Sequence[np.random.Generator]  # of all members together, or of each
 Terminate = Law | Mapping[str, Law] | Callable[..., Any] | None
 
 
@@ -124,11 +125,14 @@ class Episodes:
         self.batch = FixedStepBatch(task.problem, members, threads)
         self.steps = np.zeros(members, dtype=np.int64)
 
-    def restart(self, which: NDArray[np.intp], random: np.random.Generator, targets: Mapping[str, Any] | None = None) -> None:
-        """Begin new episodes; `targets` replace those of the reset."""
-        if targets:
-            parts = [self.starts.given(targets, random) for _ in which]
+    def restart(self, which: NDArray[np.intp], random: Random, targets: Mapping[str, Any] | None = None) -> None:
+        """Begin new episodes; `targets` replace those of the reset. `random` is one generator, or one for each member."""
+        if len(which) and (targets or not isinstance(random, np.random.Generator)):
+            own = [random if isinstance(random, np.random.Generator) else random[k] for k in which]
+            parts = [self.starts.given(targets, one) if targets else self.starts.of_one(one) for one in own]
             x, p = (np.concatenate([part[k] for part in parts]) for k in range(2))
+        elif not len(which):
+            return
         else:
             x, p = self.starts.take(random, len(which))
         self.batch.place(which, x, np.tile(self.starts.inputs, (len(which), 1)), p)
@@ -158,8 +162,9 @@ class Episodes:
         terminated, truncated = np.zeros(self.members, dtype=bool), np.zeros(self.members, dtype=bool)
         terminated[list(status)] = True
         if task.limit is not None:
-            truncated = (self.steps >= task.limit) & ~terminated
-            status |= {k: f"{Ending.FINISHED}: reached t = {self._time(k):g} s" for k in np.flatnonzero(truncated).tolist()}
+            truncated = self.steps >= task.limit  # also where it terminates in its last step, as with TimeLimit
+            last = np.flatnonzero(truncated & ~terminated).tolist()
+            status |= {k: f"{Ending.FINISHED}: reached t = {self._time(k):g} s" for k in last}
         return Outcome(self.observation(), reward, terminated, truncated, status)
 
     def _time(self, member: int) -> float:

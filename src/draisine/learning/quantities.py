@@ -144,7 +144,7 @@ class Actions:
             )
         for name in act:
             if name not in known:
-                raise unknown_name(f"act: input of {equations.name}", name, known)
+                raise unknown_name(f"input of {equations.name} among the actions (act)", name, known)
         quantities = tuple(equations.inputs[known[name]] for name in act)
         bounds = [_bounds(q, act[q.name]) for q in quantities]
         low, high = (np.array(side, dtype=float) for side in zip(*bounds, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, StartError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import numbers, parameter_values, refuse_dependent, unknown_name
+from draisine.program.arguments import number_in, numbers, parameter_values, refuse_dependent, unknown_name
 from draisine.program.equations import Equations
 from draisine.simulation.ensemble.distributions import Distribution
 from draisine.simulation.ensemble.problem import ValueCheck
@@ -70,6 +71,8 @@ class EpisodeStarts:
         made = EpisodeStarts(equations, problem, reset, parameters, u, block, validity)
         if isinstance(reset, Mapping):
             made._check(reset)
+        for name, value in parameters.items():
+            _bounds(f"parameters: {name}", value, made._unit(name))
         return made
 
     def _check(self, reset: Mapping[str, Any]) -> None:
@@ -77,7 +80,15 @@ class EpisodeStarts:
             if name in self.equations.force_outputs:
                 raise ArgumentError(f"reset: {name!r} depends on accelerations or forces and cannot be a start target")
             if name not in self.problem.kinds:
-                raise unknown_name(f"reset: coordinate, velocity or output of {self.equations.name}", name, self.problem.kinds)
+                raise unknown_name(f"coordinate, velocity or output of {self.equations.name} for reset", name, self.problem.kinds)
+        for name, value in reset.items():
+            _bounds(f"reset: {name}", value, self._unit(name))
+
+    def _unit(self, name: str) -> str:
+        """The unit of a parameter or a start target."""
+        equations = self.equations
+        listed = (*equations.parameters, *equations.outputs, *equations.velocities, *equations.states)
+        return next((q.unit for q in listed if q.name == name), "")
 
     def forget(self) -> None:
         """Drop the starts that were solved ahead, because the generator is seeded anew."""
@@ -92,6 +103,10 @@ class EpisodeStarts:
         both = self._states[:count], self._parameters[:count]
         self._states, self._parameters = self._states[count:], self._parameters[count:]
         return both
+
+    def of_one(self, random: np.random.Generator) -> tuple[Reals, Reals]:
+        """The next start of a member with a generator of its own."""
+        return self._solved(random, 1)
 
     def given(self, targets: Mapping[str, Any], random: np.random.Generator) -> tuple[Reals, Reals]:
         """A start with some targets given for this episode."""
@@ -127,14 +142,17 @@ class EpisodeStarts:
             given = self.reset or {}
         fixed = {name: value for name, value in given.items() if _is_fixed(value)}
         as_numbers = plain(self.equations, fixed)
-        return {name: _column(f"reset: {name}", as_numbers.get(name, value), random, count) for name, value in given.items()}
+        return {
+            name: _column(f"reset: {name}", as_numbers.get(name, value), self._unit(name), random, count)
+            for name, value in given.items()
+        }
 
     def _drawn_parameters(self, random: np.random.Generator, count: int) -> Reals:
         fixed = {name: value for name, value in self.parameters.items() if _is_fixed(value)}
         p = np.tile(parameter_values(self.equations, fixed), (count, 1))
         index = {q.name: i for i, q in enumerate(self.equations.parameters)}
         others = {name: value for name, value in self.parameters.items() if name not in fixed}
-        drawn = {name: _column(f"parameters: {name}", value, random, count) for name, value in others.items()}
+        drawn = {name: _column(f"parameters: {name}", value, self._unit(name), random, count) for name, value in others.items()}
         for member in np.flatnonzero(self.validity.reasons(drawn, count) != ""):
             complaint = self.validity.complaint({name: float(column[member]) for name, column in drawn.items()})
             raise ArgumentError(f"parameters: values were drawn that no model can have: {complaint}")
@@ -147,15 +165,30 @@ def _is_fixed(given: Any) -> bool:
     return isinstance(given, str | float | int | np.number)
 
 
-def _column(where: str, given: Any, random: np.random.Generator, count: int) -> Reals:
+def _bounds(where: str, given: Any, unit: str) -> tuple[float, float] | None:
+    """The bounds of a uniform distribution, texts with units converted; None for anything else."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        return None
+    sides = [None if isinstance(side, bool) else number_in(side, unit, where) for side in given]
+    low, high = (math.nan if side is None else side for side in sides)
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise ArgumentError(f"{where}: the bounds (low, high) must be finite numbers, the lower one first, got {given!r}")
+    return low, high
+
+
+def _column(where: str, given: Any, unit: str, random: np.random.Generator, count: int) -> Reals:
     """Numbers of all starts: one for all, drawn from a distribution or between two bounds, or one for each."""
     if hasattr(given, "draw"):
         return np.asarray(given.draw(random, count), dtype=float)
     if isinstance(given, InitialGuess):
         raise ArgumentError(f"{where}: initial guesses are not drawn; give a number, (low, high) or a distribution")
-    if isinstance(given, tuple) and len(given) == 2:
-        return random.uniform(float(given[0]), float(given[1]), count)
-    column = np.asarray(given, dtype=float)
+    bounds = _bounds(where, given, unit)
+    if bounds is not None:
+        return random.uniform(*bounds, count)
+    try:
+        column = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        column = np.zeros((0, 0))
     if column.shape not in ((), (count,)):
         raise ArgumentError(
             f"{where}: give a number, (low, high), a distribution, or {count} numbers, got the shape {column.shape}"
