@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import io
 import json
 from pathlib import Path
@@ -69,9 +70,49 @@ def test_the_curve_is_that_of_the_values(pendulum):
 def test_a_run_that_fails_leaves_its_message(pendulum):
     made = dr.view.sliders(pendulum, 1.0, {"length": (-1.0, 2.0)}, start={"swing": 0.3}, draw=lambda run: run.plot("swing"))
     assert made.words == "" and made.picture
-    bad = dr.view.sliders(pendulum, 1.0, {"length": (0.5, 2.0)}, draw=lambda run: run.plot("swing"))
-    bad.values = {"length": float("nan")}
-    assert bad.picture == "" and "length" in bad.words
+    bad = dr.view.sliders(falling(), 1.0, {"mass": (-1.0, 2.0)}, draw=lambda run: run.plot("x"))
+    bad.values = {"mass": -0.5}
+    assert bad.picture == "" and "mass" in bad.words
+
+
+def falling():
+    """A body that is pushed along x, with an event at 1 m."""
+    m = dr.Model("falling")
+    m.body("b", mass=m.parameter("mass", 1.0, "kg"))
+    m.prismatic("x", "ground", "b")
+    m.generalized_force("x", m.input("push", "N"))
+    m.event("far", "x - 1", description="reached the wall")
+    return m
+
+
+def test_events_and_warnings_are_words(pendulum):
+    made = dr.view.sliders(falling(), 2.0, {"push": (0.0, 5.0), "x": ("-10 cm", 0.5)}, draw=lambda run: run.plot("x"))
+    made.values = {"push": 4.0, "x": 0.25}
+    assert made.words.startswith("EVENT: far") and "reached the wall" in made.words
+    made.values = {"push": 0.0}
+    assert made.words == "" and made.values == {"push": 0.0, "x": 0.25}  # what is not given stays
+    for value in (5.1, -0.1, float("nan"), "3"):
+        with pytest.raises(ArgumentError, match="the slider of 'push' goes from 0 to 5"):
+            made.values = {"push": value}
+    with pytest.raises(UnknownNameError, match="pusch"):
+        made.values = {"pusch": 1.0}
+    assert made.values == {"push": 0.0, "x": 0.25} and made.sliders[1]["low"] == -0.1
+
+
+def test_a_run_shows_how_it_ended():
+    run = dr.simulate(falling(), 2.0, start={"x": 0.5, "x_rate": 1.0})
+    assert "<div>EVENT: far" in run._repr_html_() and "<div>EVENT" in run.status._repr_html_()
+    warned = dataclasses.replace(run.status, warnings=("first <b>", "second"))
+    assert warned._repr_html_().count("<div>") == 3 and "warning: first &lt;b&gt;" in warned._repr_html_()
+
+
+def test_the_time_of_a_film_lies_in_it(pendulum):
+    film = dr.view.player(dr.simulate(pendulum, 0.5))
+    film.time = 0.25
+    for time in (99.0, float("nan"), -1.0):
+        with pytest.raises(ArgumentError, match=r"the film lasts from 0 to 0\.5 s"):
+            film.time = time
+    assert film.time == 0.25
 
 
 def test_what_cannot_be_varied_is_refused(pendulum):
@@ -79,6 +120,9 @@ def test_what_cannot_be_varied_is_refused(pendulum):
         dr.view.sliders(pendulum, 1.0, {"lenght": (0.5, 2.0)})
     with pytest.raises(ArgumentError, match="the ends of 'length' must increase"):
         dr.view.sliders(pendulum, 1.0, {"length": (2.0, 0.5)})
+    for ends in ((0.3,), 0.3, ("short", "long"), (0.0, float("inf"))):
+        with pytest.raises(ArgumentError, match="the ends of 'length' must increase"):
+            dr.view.sliders(pendulum, 1.0, {"length": ends})
     with pytest.raises(ArgumentError, match="over is empty"):
         dr.view.sliders(pendulum, 1.0, {})
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ArgumentError, DraisineError, require
+from draisine.results.status import Status
 
 if TYPE_CHECKING:
     import pandas
@@ -74,9 +75,12 @@ class Result(Uncached):
         return self._table()
 
     def _repr_html_(self) -> str:
-        """For notebooks: the table, and below it the figure, if there is one and Matplotlib is installed."""
+        """For notebooks: the table with status and warnings, and below it the figure, if there is one and Matplotlib is
+        installed."""
         text = repr(self)
         table = html_table(text[1:-1] if text[0] == "<" else self.summary().partition("\n")[0], self._overview())
+        status = getattr(self, "status", None)
+        table += status._repr_html_() if isinstance(status, Status) else ""
         try:
             return table + figure("notebook.inline_figure", self)
         except DraisineError:  # nothing to draw

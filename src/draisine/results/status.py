@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from html import escape
 from typing import TypeAlias
 
 from draisine.results.control_characters import escaped
@@ -56,6 +57,10 @@ class Status:
     def __str__(self) -> str:
         lines = [f"{self.kind}: {self.message}"]
         return escaped("\n".join(lines + [f"  warning: {text}" for text in self.warnings]))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a line for the end, and one for each warning."""
+        return "".join(f"<div>{escape(line.strip())}</div>" for line in str(self).splitlines())
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 import sys
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from draisine.errors import ArgumentError, DraisineError, require
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import unknown_name
+from draisine.program.arguments import number_in, unknown_name
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState
-from draisine.results.status import Progress
+from draisine.results.status import Ending, Progress
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.simulate import simulate
 from draisine.view.film.animate import animate, in_notebook
@@ -122,12 +123,37 @@ def _widget_class(kind: str, script: str) -> Any:
             "key": traits.Unicode(),
         },
     }[kind]
-    return type(kind, (anywidget.AnyWidget,), {"_esm": script, **{name: trait.tag(sync=True) for name, trait in fields.items()}})
+    checks = {"PageCell": {"end": traits.Float(math.inf), "_checked_time": traits.validate("time")(_checked_time)}}.get(
+        kind, {"_checked_values": traits.validate("values")(_checked_values)}
+    )
+    shared = {name: trait.tag(sync=True) for name, trait in fields.items()}
+    return type(kind, (anywidget.AnyWidget,), {"_esm": script, **shared, **checks})
 
 
-def page_cell(page: str, title: str, height: int = HEIGHT) -> Any:
-    """A self-contained page as a widget; `time` is the instant that a film shows, and can be set."""
-    return _widget_class("PageCell", _PAGE)(page=page, title=title, height=height)
+def _checked_time(cell: Any, proposal: Any) -> float:
+    """The instant of a film, within the film."""
+    time = float(proposal["value"])
+    if not -1e-6 <= time <= cell.end + 1e-6:  # also NaN
+        raise ArgumentError(f"time: the film lasts from 0 to {cell.end:g} s, got {time:g}")
+    return min(max(time, 0.0), cell.end)
+
+
+def _checked_values(cell: Any, proposal: Any) -> dict[str, float]:
+    """All values of the sliders: those that are not given stay, those given lie between the ends."""
+    rows, given = {row["name"]: row for row in cell.sliders}, proposal["value"]
+    for name, value in given.items():
+        if name not in rows:
+            raise unknown_name("slider", name, list(rows))
+        low, high = rows[name]["low"], rows[name]["high"]
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not low - 1e-9 * (high - low) <= value <= high + 1e-9 * (high - low):
+            raise ArgumentError(f"values: the slider of {name!r} goes from {low:g} to {high:g}, got {value!r}")
+    return {**cell.values, **given}
+
+
+def page_cell(page: str, title: str, height: int = HEIGHT, end: float = math.inf) -> Any:
+    """A self-contained page as a widget; `time` is the instant that a film shows, and can be set, up to `end`."""
+    return _widget_class("PageCell", _PAGE)(page=page, title=title, height=height, end=end)
 
 
 def player(run: Trajectory, *, height: int = HEIGHT, **options: Any) -> Any:
@@ -139,7 +165,7 @@ def player(run: Trajectory, *, height: int = HEIGHT, **options: Any) -> Any:
         film.time = 1.5
     """
     film = animate(run, **{**options, "show": False})
-    return page_cell(film.html(), film.title, height)
+    return page_cell(film.html(), film.title, height, float(run.time[-1]))
 
 
 def sliders(
@@ -178,6 +204,16 @@ def sliders(
     return widget
 
 
+def _ends(name: str, given: Any, unit: str) -> tuple[float, float]:
+    """The ends of a slider; texts have units."""
+    pair = given if isinstance(given, tuple | list) and len(given) == 2 else (None, None)
+    found = [None if isinstance(end, bool) else number_in(end, unit, f"sliders: ends of {name!r}") for end in pair]
+    low, high = (math.nan if end is None else end for end in found)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ArgumentError(f"sliders: the ends of {name!r} must increase: give two numbers such as (0.3, 1.2), got {given!r}")
+    return low, high
+
+
 class _Experiment:
     """What is simulated when a slider moves."""
 
@@ -196,10 +232,6 @@ class _Experiment:
             raise ArgumentError("sliders: over is empty; name the quantities to vary with their ends, over={'speed': (3, 8)}")
         self.model, self.until, self.show, self.draw, self.options = model, until, show, draw, options
         self.start, self.parameters = start, parameters
-        self.over = {name: (float(low), float(high)) for name, (low, high) in over.items()}
-        for name, (low, high) in self.over.items():
-            if not low < high:
-                raise ArgumentError(f"sliders: the ends of {name!r} must increase, got {low:g} and {high:g}")
         # one run tells all names, and that the model runs
         first = simulate(model, min(until, 1e-3), start=start, parameters=parameters, **options)
         self.units = {c.name: c.unit for c in first.channels}
@@ -208,9 +240,10 @@ class _Experiment:
         self.named = {p.name for p in given.parameters}
         self.driven = {u.name for u in given.inputs}
         self.first = first
-        for name in (*self.over, *show):
+        for name in (*over, *show):
             if name not in self.units:
                 raise unknown_name("parameter, input or quantity", name, list(self.units))
+        self.over = {name: _ends(name, ends, self.units[name]) for name, ends in over.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         return [
@@ -246,7 +279,13 @@ class _Experiment:
         except DraisineError as problem:
             return "", str(problem)
         figure = self.draw(run) if self.draw is not None else channel_figure(run, *(self.show or main_channels(run)))
-        return base64.b64encode(as_png(figure)).decode(), "" if run.status.complete else str(run.status.message)
+        return base64.b64encode(as_png(figure)).decode(), _words(run)
+
+
+def _words(run: Trajectory) -> str:
+    """How a run ended, unless it reached its final time, and its warnings."""
+    status = run.status
+    return "" if status.kind is Ending.FINISHED and not status.warnings else str(status)
 
 
 # ---------------------------------------------------------------- progress
