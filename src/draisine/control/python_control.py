@@ -9,6 +9,7 @@ import numpy as np
 
 from draisine.codegen.jit.kernel import compile
 from draisine.dynamics.derive import derive
+from draisine.dynamics.given_parameters import given_parameters
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import checked, numbers, parameter_values, unknown_name
@@ -37,6 +38,7 @@ def to_control(
     """
     control = python_control("to_control")
     equations = model if isinstance(model, Equations) else derive(model, work=False)
+    given_parameters(model, equations, parameters)
     known = [q.name for q in equations.inputs]
     chosen = known if controls is None else list(controls)
     for name in chosen:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.equation_cache import derive_cached
+from draisine.dynamics.given_parameters import given_parameters
 from draisine.errors import ArgumentError
 from draisine.expr.tree import names
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
-from draisine.model.validate import check_numbers
-from draisine.program.arguments import checked, numbers, parameter_values
+from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.program import DaeResidual
 from draisine.results.channel import HasState, named_start
@@ -210,8 +210,7 @@ def compute(
         if stabilized is not None
         else _equations(model, laws, tuple(events), bool(inputs or control), named_start(start))
     )
-    values = _given_numbers(equations, parameters)
-    _check_numbers(model, values)
+    values = given_parameters(model, equations, parameters)
     clock.lap("derive")
     starts = prepared(equations).starts
     reporter(equations, quick=True)
@@ -285,18 +284,6 @@ def _refuse_across_modes(model: Model | System | Equations, until: float, contro
             f"until: a run of {model.name!r} backwards, until {until:g} s, is not determined: friction and impacts of its "
             f"contacts {contacts} lose what would be needed; give a positive duration"
         )
-
-
-def _given_numbers(equations: Equations, parameters: Mapping[str, float | str] | None) -> dict[str, float]:
-    """The parameters that are given, in their units."""
-    pairs = zip(equations.arguments, parameter_values(equations, parameters), strict=True)
-    return {q.name: float(value) for q, value in pairs if q.name in (parameters or {})}
-
-
-def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, float] | None) -> None:
-    """Refuse parameters that are physically impossible, such as negative masses or inertias."""
-    if parameters and not isinstance(model, Equations):
-        check_numbers(model.freeze() if isinstance(model, Model) else model, parameters)
 
 
 def _with_lost_masses(status: Status, source: System | Equations, computed: Computed) -> Status:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.dae.index_reduction import reduce_index
 from draisine.dynamics.derive import derive
+from draisine.dynamics.given_parameters import given_parameters
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -101,6 +102,7 @@ def motion_at(
         real_values(equations, kind, given)
         for kind, given in (("target", named_start(at)), ("parameter", parameters), ("input", inputs))
     )
+    given_parameters(model, equations, parameters)
     found = consistent_start(_start_problem(equations), at, parameters=parameters, inputs=dict(inputs or {}))
     return Motion(equations, found.x, numbers("input", equations.inputs, inputs), found.given[2])
 
@@ -163,8 +165,11 @@ def _linearized(
     inputs: Mapping[str, float] | None,
     states: Sequence[str],
 ) -> LinearModel:
-    motion = model if isinstance(model, Motion) else motion_at(explicit_equations_of(model), at, parameters, inputs)
-    e = motion.equations
+    if not isinstance(model, Motion):
+        equations = explicit_equations_of(model)
+        given_parameters(model, equations, parameters)
+        model = motion_at(equations, at, parameters, inputs)
+    motion, e = model, model.equations
     require_no_time(e, motion.x, motion.u, motion.p, "a linear model")
     deviations = deviations_of(e, tuple(states))
     point = (0.0, motion.x[None], motion.u[None], motion.p[None])

@@ -21,6 +21,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.dynamics.given_parameters import given_parameters
 from draisine.errors import ArgumentError, SolverError, UnknownNameError
 from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
@@ -404,6 +405,7 @@ def steady_near(
 ) -> SteadyMotion:
     """The steady motion with named quantities fixed, by Newton's method from a state; arguments as in `steady`."""
     equations = explicit_equations_of(model)
+    given_parameters(model, equations, parameters)
     targets = real_values(equations, "fixed quantity", fixed)
     known = {i.name for i in equations.inputs}
     trimmed = {ACCELERATION} if accelerates(equations, (*targets, *free)) else set()

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.codegen.jit.jacobian import compile_jacobian
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.derive import derive
+from draisine.dynamics.given_parameters import given_parameters
 from draisine.dynamics.input_laws import with_laws
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -92,6 +93,7 @@ def as_ode(
         equations = with_laws(model, laws)
     else:
         equations = derive(model, laws, work=False)
+    given_parameters(model, equations, parameters)
     ode = Ode(equations, numbers("input", equations.inputs, constants), parameter_values(equations, parameters))
     _ = equations.explicit  # refuses 0 = F(t, x, ẋ)
     return ode
