@@ -127,14 +127,14 @@ class Episodes:
 
     def restart(self, which: NDArray[np.intp], random: Random, targets: Mapping[str, Any] | None = None) -> None:
         """Begin new episodes; `targets` replace those of the reset. `random` is one generator, or one for each member."""
-        if len(which) and (targets or not isinstance(random, np.random.Generator)):
+        if not len(which):
+            return
+        if isinstance(random, np.random.Generator) and not targets:
+            x, p = self.starts.take(random, len(which))
+        else:
             own = [random if isinstance(random, np.random.Generator) else random[k] for k in which]
             parts = [self.starts.given(targets, one) if targets else self.starts.of_one(one) for one in own]
             x, p = (np.concatenate([part[k] for part in parts]) for k in range(2))
-        elif not len(which):
-            return
-        else:
-            x, p = self.starts.take(random, len(which))
         self.batch.place(which, x, np.tile(self.starts.inputs, (len(which), 1)), p)
         self.steps[which] = 0
 
