@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 import draisine as dr
-from draisine.model.contact import dry_friction
+from draisine.model.contact.dry_friction import dry_friction
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem

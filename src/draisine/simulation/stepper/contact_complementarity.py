@@ -320,7 +320,7 @@ def project_resistance(c: ContactModes, i: int) -> float:
 def add_force(c: ContactModes, row: int, change: float) -> None:
     c.reaction[row] += change
     for k in range(c.rows):
-        c.result[k] += change * c.delassus[k, row]
+        c.result[k] += change * c.delassus[row, k]  # symmetric
 
 
 # ---------------------------------------------------------------------------------------------------- the best so far

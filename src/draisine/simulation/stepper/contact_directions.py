@@ -3,13 +3,16 @@
 A contact that slips along d has the force −μ λ_n d, on which its acceleration depends. Its direction is right where the
 acceleration across it vanishes. Of one contact it is turned as the motion would turn it, to the first such direction; those of
 several contacts are solved for together, by Newton's method.
+
+Where only d changes, the column of λ_n in the equations of the forces is affine in d. By Cramer's rule 1/λ_n is, too, and so are
+all forces and accelerations divided by λ_n: three directions give those of all others.
 """
 
 from __future__ import annotations
 
 import math
 
-from draisine.simulation.stepper.contact_laws import BOUNDARY, largest, solve_choice, tangential_size
+from draisine.simulation.stepper.contact_laws import BOUNDARY, largest, largest_reaction, solve_choice, tangential_size
 from draisine.simulation.stepper.contact_layout import SLIP, STICK, ContactModes
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 
@@ -20,6 +23,7 @@ LONGEST = 0.5  # rad, of a Newton step
 DIFFERENCE = 1e-7  # rad
 MOST_TURNS = 100
 TURNED = 1e-13  # what is left across the direction, relative to the first
+LEAST_FORCE = 1e-9  # normal force, relative to the largest force, by which others are divided
 COARSE = 0.1  # rad, between two directions that are tried
 
 
@@ -91,38 +95,67 @@ def rotate(c: ContactModes, i: int, angle: float) -> None:
     c.direction[i, 1] = sine * c.trial[i, 0] + cosine * c.trial[i, 1]
 
 
-def at_angle(c: ContactModes, i: int, angle: float) -> float:
-    """What is left across the direction of slip at an angle from `trial`; NaN without a solution."""
+def at_angle(c: ContactModes, i: int, angle: float, known: bool) -> float:
+    """What is left across the direction of slip at an angle from `trial`, by `turning` if that is known; NaN without a
+    solution."""
     rotate(c, i, angle)
+    if known:
+        first, second, y = c.direction[i, 0], c.direction[i, 1], c.turning
+        left = first * (y[1, 0] + first * y[1, 1] + second * y[1, 2]) - second * (y[0, 0] + first * y[0, 1] + second * y[0, 2])
+        return left / (y[2, 0] + first * y[2, 1] + second * y[2, 2])
     if not solve_choice(c):
         return math.nan
     return sideways(c, i)
 
 
+def know_turning(c: ContactModes, i: int) -> bool:
+    """Both accelerations along the tangential rows of a contact, divided by its normal force, and the reciprocal of that, as
+    affine functions of the direction of its slip, in `turning`: 1, d₁, d₂. False where the force vanishes."""
+    t, y = int(c.tangential[i]), c.turning
+    c.trial[i, 0], c.trial[i, 1] = c.direction[i, 0], c.direction[i, 1]
+    known = True
+    for k in range(3):
+        c.direction[i, 0], c.direction[i, 1] = (1.0 if k == 1 else 0.0), (1.0 if k == 2 else 0.0)
+        known = known and solve_choice(c)
+        force = c.reaction[int(c.normal[i])]
+        known = known and abs(force) > LEAST_FORCE * largest_reaction(c)
+        if known:
+            y[0, k], y[1, k], y[2, k] = c.result[t] / force, c.result[t + 1] / force, 1.0 / force
+    for row in range(3):
+        for k in range(1, 3):
+            y[row, k] -= y[row, 0]
+    c.direction[i, 0], c.direction[i, 1] = c.trial[i, 0], c.trial[i, 1]
+    return known
+
+
 def turn(c: ContactModes, i: int) -> bool:
     """Turn the direction of slip, as the motion turns it, to the first one that it keeps."""
-    c.trial[i, 0], c.trial[i, 1] = c.direction[i, 0], c.direction[i, 1]
     first = sideways(c, i)
+    known = know_turning(c, i)
     sign = 1.0 if first > 0.0 else -1.0
     low, high, before = 0.0, 1e-6, abs(first)
-    after = sign * at_angle(c, i, sign * high)
+    after = sign * at_angle(c, i, sign * high, known)
     while not after < 0.0:
         low, before = high, after
         high += min(high, COARSE)
         if high > 6.4:
             return False
-        after = sign * at_angle(c, i, sign * high)
+        after = sign * at_angle(c, i, sign * high, known)
     left = first
     for k in range(MOST_TURNS):  # false position with halved values (Illinois), and bisections where that does not serve
         share = before / (before - after) if k % 4 != 3 else 0.5
         angle = low + (share if 0.0 < share < 1.0 else 0.5) * (high - low)
-        left = sign * at_angle(c, i, sign * angle)
+        left = sign * at_angle(c, i, sign * angle, known)
         if abs(left) <= TURNED * abs(first) or not low < angle < high:
             break
         if left > 0.0:
             low, before, after = angle, left, 0.5 * after
         else:
             high, after, before = angle, left, 0.5 * before
+    if known:
+        if not solve_choice(c):
+            return False
+        left = sideways(c, i)
     return abs(left) <= max(1e-3 * abs(first), 10.0 * BOUNDARY * largest(c))  # not a pole of the forces
 
 

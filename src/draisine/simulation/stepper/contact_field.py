@@ -49,10 +49,12 @@ def contact_field(s: Stepper, target: Vector) -> None:
     target[c.work] = power
 
 
-def contact_margins(s: Stepper) -> None:
-    """The margins at (time, point): two of every contact, positive inside its mode."""
+def contact_margins(s: Stepper, known: bool) -> None:
+    """The margins at (time, point): two of every contact, positive inside its mode. Where the derivative there was the last one
+    its forces are `known`."""
     c = s.modes
-    solve_contact_forces(s)
+    if not known:
+        solve_contact_forces(s)
     for i in range(c.contacts):
         n, t, k = int(c.normal[i]), int(c.tangential[i]), MODE_ENTRIES * i
         if c.mode[k] == 0.0:

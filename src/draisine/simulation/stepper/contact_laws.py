@@ -179,14 +179,16 @@ def solve_choice(c: ContactModes) -> bool:
         if c.active[i] != 0 and c.choice[i] == SLIP:
             for w in range(c.ways[i]):
                 c.reaction[int(c.tangential[i]) + w] = -c.direction[i, w] * sliding_force(c, i)
+    for i in range(c.rows):
+        c.result[i] = c.target[i]
+    for k in range(c.rows):
+        force = c.reaction[k]
+        if force != 0.0:  # most contacts are open
+            for i in range(c.rows):
+                c.result[i] += force * c.delassus[k, i]  # symmetric
     finite = True
     for i in range(c.rows):
-        total = c.target[i]
-        for k in range(c.rows):
-            total += c.delassus[i, k] * c.reaction[k]
-        c.result[i] = total
-        if not math.isfinite(total):
-            finite = False
+        finite = finite and math.isfinite(c.result[i])
     return finite
 
 

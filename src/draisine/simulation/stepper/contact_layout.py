@@ -116,6 +116,7 @@ class ContactModes(Record):
     excluded: Integers  # (c) 1 + a mode that a contact leaves; 0 for none
     settled: Integers  # (c) 1 if the direction of its slip is known
     # directions of slips that begin, all together
+    turning: Matrix  # (3, 3) tangential accelerations and 1, per normal force, as affine functions of the direction of one
     angle: Vector  # (c)
     angle_contact: Integers  # (c)
     angle_matrix: Matrix  # (c, c)

@@ -67,6 +67,7 @@ def contact_record(kernels: UnilateralKernels) -> ContactModes:
                 name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
             },
             "angle_matrix": (count, count),
+            "turning": (3, 3),
             "rates": (kernels.first_velocity + 1,),
             "lower": (n * n,),
             "columns": (m * n,),

@@ -24,6 +24,8 @@ NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero w
 SLIPPING = 1e-11  # the same, of rounding errors
 TURNING = 100.0  # times that: a slip that turns, or whose direction has no motion, is zero
 MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
+STRAIGHT = 0.01  # tangent of the angle between a slip and its deceleration up to which it stops without turning
+PART_OF_STOP = 0.6  # of the time until it stops, in a step
 MOST_TURNED = 0.4  # sine of the angle by which a slip may turn in a step
 
 
@@ -155,7 +157,31 @@ def follow_slips(s: Stepper) -> int:
         take_own_direction(s, i)
     if loaded:
         update_hoisted_values(s)
+        limit_to_stops(s)
     return -1
+
+
+def limit_to_stops(s: Stepper) -> None:
+    """Shorten the next step where a slip in two dimensions turns as it stops, by the terms and the derivative at (t, x): with
+    |s|' = −b and |s| θ' = ω its direction has no limit from the outside, and steps that are a part of the time |s|/b that is
+    left follow it without attempts in vain."""
+    c, n = s.modes, s.modes.velocities
+    if s.adaptive == 0 or s.tableau.implicit != 0:
+        return
+    for i in range(c.contacts):
+        if not slips_in_plane(c, i):
+            continue
+        t, along, across, size = int(c.tangential[i]), 0.0, 0.0, 0.0
+        first, second = c.bias[t], c.bias[t + 1]
+        for j in range(n):
+            first += c.row[t * n + j] * s.k[0, c.first_velocity + j]
+            second += c.row[(t + 1) * n + j] * s.k[0, c.first_velocity + j]
+        size = tangential_size(c, i, c.speed)
+        along = -(c.speed[t] * first + c.speed[t + 1] * second)  # b |s|
+        across = abs(c.speed[t] * second - c.speed[t + 1] * first)  # ω |s|
+        if across > STRAIGHT * along:
+            left = size * size / max(along, across)
+            s.h = math.copysign(min(abs(s.h), PART_OF_STOP * left), s.h)
 
 
 def take_own_direction(s: Stepper, i: int) -> None:

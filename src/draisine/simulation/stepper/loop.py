@@ -14,7 +14,7 @@ from draisine.simulation.stepper.contact_layout import ENDLESS
 from draisine.simulation.stepper.contact_modes import note_contacts_below
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.contact_saltation import change_modes_varied
-from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, shorten_for_slips
+from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, limit_to_stops, shorten_for_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -414,6 +414,7 @@ def restart(s: Stepper, m: Tableau) -> int:
         return STIFF if s.check_stiffness != 0 else CONTINUE
     if s.unilateral != 0:
         lengthen(s, m)
+        limit_to_stops(s)
     return CONTINUE
 
 

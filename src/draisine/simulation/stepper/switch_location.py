@@ -19,13 +19,14 @@ VERY_FAR, FAR = 16.0, 4.0
 NEVER = 2.0  # a fraction beyond the step
 STEEPER = 1.5  # slopes of a margin between grid points, relative to the largest one that these suggest
 PASSED = 1.0  # of its size, by which a body may move relative to a sphere or an edge in a quarter of a step, near it
+NEAR_ZERO = 0.02  # of the variation of a margin, up to which it may end between two points
 AT_ZERO = 0.05  # a margin below this part of the next one has just begun, and rises
 
 
 def margins_at(s: Stepper, m: Tableau, h: float, theta: float, target: Vector) -> None:
     """All margins at a fraction of the step."""
     interpolate(s, m.terms if s.dense_ready != 0 else 3, theta, s.point, s.width)
-    evaluate_margins(s, s.t + theta * h, target)
+    evaluate_margins(s, s.t + theta * h, target, False)
 
 
 def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
@@ -39,7 +40,7 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     if s.margins == 0:
         return NEVER
     copy(s.new, s.point, s.states)
-    evaluate_margins(s, new_time, s.margin[MARGIN_GRID])
+    evaluate_margins(s, new_time, s.margin[MARGIN_GRID], m.implicit == 0 and m.external == 0 and s.sliding == 0)
     if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID, VERY_FAR):
         return NEVER
     margins_at(s, m, h, 0.5, s.margin[MARGIN_GRID // 2])
@@ -48,7 +49,7 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     for part in range(1, GRID):
         if part != GRID // 2:
             margins_at(s, m, h, part / GRID, s.margin[part * (MARGIN_GRID // GRID)])
-    if stay_far_away(s, MARGIN_GRID // GRID, 1.0):
+    if stay_inside(s, MARGIN_GRID // GRID):
         return NEVER
     if s.dense_ready == 0:
         prepare_dense(s, m, h)
@@ -94,14 +95,45 @@ def shorten_for_flights(s: Stepper, m: Tableau, h: float) -> float:
 def stay_far_away(s: Stepper, stride: int, far: float) -> bool:
     """Whether the margins at every `stride`-th point are positive and `far` times as far from zero as they vary."""
     for j in range(s.margins):
-        lowest = s.margin[0, j]
-        highest = lowest
-        for part in range(1, MARGIN_GRID // stride + 1):
-            value = s.margin[part * stride, j]
-            lowest, highest = min(lowest, value), max(highest, value)
-        if not lowest > far * (highest - lowest):
+        if not stays_far_away(s, j, stride, far):
             return False
     return True
+
+
+def stays_far_away(s: Stepper, j: int, stride: int, far: float) -> bool:
+    """The same of one margin."""
+    lowest = s.margin[0, j]
+    highest = lowest
+    for part in range(1, MARGIN_GRID // stride + 1):
+        value = s.margin[part * stride, j]
+        lowest, highest = min(lowest, value), max(highest, value)
+    return lowest > far * (highest - lowest)
+
+
+def stay_inside(s: Stepper, stride: int) -> bool:
+    """Whether no margin ends: each is farther from zero than it varies, or is smooth and farther from zero than it bends."""
+    for j in range(s.margins):
+        if not stays_far_away(s, j, stride, 1.0) and (j < s.branch_margins or not stays_straight(s, j, stride)):
+            return False
+    return True
+
+
+def stays_straight(s: Stepper, j: int, stride: int) -> bool:
+    """Whether the margin of a contact is at every `stride`-th point positive and farther from zero than eight times the
+    deviation of its parabolas from straight lines; it may begin at zero, and rise."""
+    c = s.modes
+    contact = (j - c.first_margin) // 2
+    if (j - c.first_margin) % 2 == 0 and c.bounded[contact] != 0:  # the lesser of two
+        return False
+    parts, first = MARGIN_GRID // stride, s.margin[0, j]
+    bend, lowest, highest = 0.0, s.margin[stride, j], max(first, s.margin[stride, j])
+    for part in range(1, parts):
+        value, after = s.margin[part * stride, j], s.margin[(part + 1) * stride, j]
+        bend = max(bend, abs(s.margin[(part - 1) * stride, j] - 2.0 * value + after))
+        lowest, highest = min(lowest, after), max(highest, after)
+    room = max(bend, NEAR_ZERO * (highest - min(first, lowest)))
+    rises = s.margin[stride, j] > 4.0 * room and (first >= 0.0 or s.armed[j] == 0)
+    return lowest > room and (first > room or rises)
 
 
 def first_negative(s: Stepper) -> int:

@@ -51,15 +51,16 @@ STILL_ON = 1e-9  # value of a switching function, at rest, that is still zero
 # ------------------------------------------------------------------------------------------------------------- margins
 
 
-def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
-    """Write all margins at (time, point). That of a surface on which the run slides is the distance of its share from 0 and 1."""
+def evaluate_margins(s: Stepper, time: float, target: Vector, known: bool) -> None:
+    """Write all margins at (time, point). That of a surface on which the run slides is the distance of its share from 0 and 1.
+    Forces of contacts may be `known` from the derivative there."""
     if s.margins == 0:
         return
     s.time[0] = time
     if s.unilateral != 0:
         contacts = s.modes
         if contacts.system_kernel != 0 and contacts.usual == 0:
-            contact_margins(s)
+            contact_margins(s, known)
         else:
             call_kernel(contacts.margin_kernel, (s.time, s.point, s.u, s.parameters), (contacts.margins,))
         for j in range(2 * contacts.contacts):
@@ -82,7 +83,7 @@ def evaluate_margins(s: Stepper, time: float, target: Vector) -> None:
 def start_margins(s: Stepper) -> None:
     """The margins at (t, x), where a step begins."""
     copy(s.x, s.point, s.width)
-    evaluate_margins(s, s.t, s.margin[0])
+    evaluate_margins(s, s.t, s.margin[0], False)
     for j in range(s.margins):
         if s.margin[0, j] > 0.0:
             s.armed[j] = 1
@@ -91,7 +92,7 @@ def start_margins(s: Stepper) -> None:
 def arm_margins(s: Stepper) -> None:
     """At the end of a step: margins that have become positive in it have their sign, whatever happens next."""
     copy(s.x, s.point, s.width)
-    evaluate_margins(s, s.t, s.margin_value)
+    evaluate_margins(s, s.t, s.margin_value, False)
     for j in range(s.margins):
         if s.margin_value[j] > 0.0:
             s.armed[j] = 1
@@ -196,7 +197,7 @@ def short_distance(s: Stepper) -> float:
 def moved_past(s: Stepper, row: int) -> bool:
     """Whether a margin that is zero or positive is positive by a jump: the motion has not come across its surface."""
     copy(s.x, s.point, s.width)
-    evaluate_margins(s, s.t, s.margin_value)
+    evaluate_margins(s, s.t, s.margin_value, False)
     value = s.margin_value[row]
     call_kernel(s.switch_rate_kernel, (s.time, s.point, s.u, s.parameters), (s.switch_rate,))
     return value > abs(s.switch_rate[int(s.margin_branch[row])]) * short_distance(s)
