@@ -61,6 +61,7 @@ from draisine.simulation.singular_position import singular_interval
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.contact_memory import contact_history
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, event_stops, no_switches, stepping_loop
+from draisine.simulation.stepper.method_change import FIRST_PART
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -232,6 +233,8 @@ class _Driver:
         self._method: SteppingMethod = chosen.method
         self._method_text = chosen.description
         self._changes, self._nonstiff = MethodChanges(), NonstiffChecks()
+        self._paired: tuple[SteppingMethod, ...] = ()  # explicit and implicit method, if the loop changes between them …
+        self._paired_changes = 0  # … and the changes that are noted
         self._span, self._parameters = span, parameters
         self._failure: BaseException | None = None
         # external methods keep the kernels they are given
@@ -282,7 +285,8 @@ class _Driver:
 
     def _kernels(self) -> Kernels:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        return self._compiled.kernels(address, self._method.implicit, self._choices.margins_of)
+        implicit = self._method.implicit or bool(self._paired)
+        return self._compiled.kernels(address, implicit, self._choices.margins_of)
 
     def _switch_tables(self, span: tuple[float, float], x: Reals, inputs: Reals) -> SwitchTables | None:
         """The switching functions of the present equations over a span of time from a state."""
@@ -312,7 +316,8 @@ class _Driver:
     def _make_advance(self) -> Advance:
         """What makes the steps: the stepping loop, or an external method that passes its steps to the loop."""
         unilateral = bool(self._compiled.equations.unilateral)
-        loop = stepping_loop(self._method.implicit, self._compiled.switching is not None, unilateral=unilateral)
+        implicit = self._method.implicit or bool(self._paired)
+        loop = stepping_loop(implicit, self._compiled.switching is not None, unilateral=unilateral)
         if not self._method.scheme.external:
             return loop
         command = (lambda: self._command(0, 0)) if self._callback is not None else None
@@ -366,6 +371,7 @@ class _Driver:
             if stepper.phase != layout.RUNNING and self._method.implicit:
                 self._compiled.prepare_implicit_start(memory, self._parameters)
             reason = self._advance(stepper)
+            self._note_changes()
             now = time.perf_counter()
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
             if self._compiled.quick:
@@ -504,7 +510,7 @@ class _Driver:
         if self._changes.intervals:
             self._nonstiff.left(stepper.accepted)
         self._switch_method(self._chosen.if_stiff.implicit)
-        stepper.h *= 0.1  # the error estimate of the other method may be larger
+        stepper.h *= FIRST_PART  # the error estimate of the other method may be larger
         stepper.check_stiffness = int(self._compiled.form.explicit and self._compiled.form.form.size <= MAX_UNKNOWNS)
 
     def _check_stiffness(self) -> None:
@@ -518,13 +524,33 @@ class _Driver:
         self._switch_method(self._chosen.method)
         stepper.check_stiffness = 2  # the equations may become stiff again soon
 
+    def _note_changes(self) -> None:
+        """Note the changes of methods that the loop has made."""
+        stepper = self._memory.stepper
+        if not self._paired or self._paired_changes == stepper.method_changes:
+            return
+        for k in range(self._paired_changes, stepper.method_changes):
+            self._changes.add(self._method, float(stepper.method_time[min(k, layout.METHOD_TIMES - 1)]))
+            self._method = self._paired[0] if self._method.implicit else self._paired[1]
+        self._paired_changes = stepper.method_changes
+        if stepper.limited_step:
+            self._changes.limited = float(stepper.limited_step)
+        self._method_text = self._changes.description(self._method)
+
     def _switch_method(self, method: SteppingMethod) -> None:
         """Continue with another method."""
         stepper = self._memory.stepper
         self._changes.add(self._method, float(stepper.t))
-        self._method = method
+        explicit, self._method, form = self._method, method, self._compiled.form
         self._method_text = self._changes.description(method)
-        self._memory.take(self._kernels(), method)
+        # where slips of contacts begin equations are stiff for a short time, again and again
+        pairs = method.implicit and stepper.unilateral and form.explicit and form.form.size == stepper.states
+        self._paired = (explicit, method) if pairs else ()
+        if pairs:
+            self._memory.take_pair(self._kernels(), explicit, method)
+            self._paired_changes = 0
+        else:
+            self._memory.take(self._kernels(), method)
         stepper.stiff_steps, stepper.nonstiff_steps = 0, 0
         self._advance = self._make_advance()
 

@@ -84,6 +84,7 @@ RECENT = 24
 MOST_SWITCHES = 64
 # The same for margins of switching functions that may end in the step.
 MARGIN_GRID = 16
+METHOD_TIMES = 8  # changes of methods whose times are kept
 # Coefficients of the interpolant: three of the cubic and at most four more.
 TERMS = 7
 
@@ -249,6 +250,20 @@ class Stepper(Record):
     check_stiffness: int  # whether to test for it (2: at every step)
     stiff_steps: int  # steps at the stability limit
     nonstiff_steps: int  # steps below it; for implicit methods, steps since the last check
+    # ---- changes of methods within the loop (`method_change`)
+    paired: int  # 1 if there is memory for both methods
+    uses_implicit: int  # 1 while the implicit one is in use
+    explicit_tableau: Tableau
+    implicit_tableau: Tableau
+    explicit_rtol: float
+    implicit_rtol: float
+    explicit_atol: Vector  # (n)
+    implicit_atol: Vector  # (n)
+    nonstiff_limit: float  # h ρ below which the explicit method is used
+    limited_step: float  # the last explicit step that stability limited
+    returned_at: int  # accepted steps at the last return to the explicit method
+    method_changes: int
+    method_time: Vector  # (METHOD_TIMES) of the first changes, and of the last one
     # ---- implicit methods
     unknowns: int  # N
     entries: int  # z

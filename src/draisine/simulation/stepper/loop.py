@@ -66,6 +66,7 @@ from draisine.simulation.stepper.layout import (
     Stepper,
     Tableau,
 )
+from draisine.simulation.stepper.method_change import may_be_explicit, take_explicit, take_implicit
 from draisine.simulation.stepper.sliding import return_to_surfaces
 from draisine.simulation.stepper.step_size_control import (
     first_implicit_step,
@@ -235,7 +236,9 @@ def step(s: Stepper) -> int:
         return halve_step(s, m, h, m.stages)
     stiff = s.check_stiffness != 0 and is_stiff(s, m, h)
     reason = accept(s, m, h, new_time, size)
-    return STIFF if stiff and reason == CONTINUE else reason
+    if stiff and reason == CONTINUE:
+        return continue_implicitly(s, False) if s.paired != 0 else STIFF
+    return reason
 
 
 def implicit_step(s: Stepper, m: Tableau) -> int:
@@ -268,6 +271,8 @@ def implicit_step(s: Stepper, m: Tableau) -> int:
     reason = accept(s, m, h, new_time, size)
     if s.check_stiffness != 0 and reason == CONTINUE:
         s.nonstiff_steps += 1
+        if s.paired != 0:
+            return continue_explicitly(s) if may_be_explicit(s) else CONTINUE
         if s.nonstiff_steps >= STIFFNESS_CHECK_INTERVAL:
             s.nonstiff_steps = 0
             return STIFFNESS_CHECK
@@ -411,11 +416,34 @@ def restart(s: Stepper, m: Tableau) -> int:
         copy(s.x, s.point, s.width)
         evaluate_events(s, s.t, s.grid[0])
     if s.unilateral != 0 and m.implicit == 0 and begins_to_slip(s.modes):
+        if s.paired != 0:
+            return continue_implicitly(s, True)
         return STIFF if s.check_stiffness != 0 else CONTINUE
     if s.unilateral != 0:
+        s.nonstiff_steps = 0 if m.implicit != 0 else s.nonstiff_steps
         lengthen(s, m)
         limit_to_stops(s)
     return CONTINUE
+
+
+def continue_implicitly(s: Stepper, stable: bool) -> int:
+    """Change to the implicit method of a pair."""
+    take_implicit(s, stable)
+    return begin_method(s)
+
+
+def continue_explicitly(s: Stepper) -> int:
+    """Change to the explicit method of a pair."""
+    take_explicit(s)
+    return begin_method(s)
+
+
+def begin_method(s: Stepper) -> int:
+    """The derivative at (t, x) after a change of methods."""
+    reason = initial_rates(s, s.tableau)
+    copy(s.k[0], s.past[0], s.width)
+    s.history_filled = 1
+    return reason
 
 
 def lengthen(s: Stepper, m: Tableau) -> None:

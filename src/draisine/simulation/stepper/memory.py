@@ -25,6 +25,7 @@ from draisine.simulation.stepper.contact_memory import (
     use_usual_modes,
 )
 from draisine.simulation.stepper.layout import Stepper, Tableau
+from draisine.simulation.stepper.method_change import CLOSE_TO_BORDER
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledForm
@@ -170,9 +171,14 @@ class Memory:
         s.threshold, s.limit = np.inf, np.inf
         self._outputs(samples)
 
-    def _allocate(self, kernels: Kernels, method: SteppingMethod, given: Mapping[str, ArrayLike]) -> None:
-        """Allocate the arrays for a method and kernels; some of them have `given` values."""
+    def _allocate(
+        self, kernels: Kernels, method: SteppingMethod, given: Mapping[str, ArrayLike], beside: SteppingMethod | None = None
+    ) -> None:
+        """Allocate the arrays for a method and kernels, and for an explicit one `beside` it; some of them have `given` values."""
         s = self.stepper
+        methods = (method,) if beside is None else (method, beside)
+        schemes = [scheme for one in methods for scheme in (one.scheme, one.starter)]
+        s.paired = 0
         parameters = kernels.extended(np.concatenate([self._parameters, self._branches]))
         form = kernels.form if method.implicit else None
         s.unknowns = s.states if form is None else form.form.size
@@ -181,7 +187,7 @@ class Memory:
         s.contacts = kernels.contacts
         s.contact_spacing = CONTACT_SPACING if kernels.contact_timed else 0.0
         m, e = s.inputs, s.events
-        rows = max(method.scheme.rows, method.starter.rows)
+        rows = max(scheme.rows for scheme in schemes)
         shapes: dict[str, tuple[int, ...]] = {
             "time": (1,),
             "scalar": (1,),
@@ -192,7 +198,7 @@ class Memory:
             "parameters": (parameters.size,),
             "command": (m,),
             "k": (rows, width),
-            "past": (method.scheme.history, width),
+            "past": (max(scheme.history for scheme in schemes), width),
             "dense": (layout.TERMS, width),
             "error": (2, width),
             "atol": (s.states,),
@@ -201,10 +207,11 @@ class Memory:
             "contact_least": (s.contacts,),
             "grid": (layout.GRID + 1, e),
             "mark_cubic": (4,),
-            "mark_known": (max(len(_tableau(scheme).points) for scheme in (method.scheme, method.starter)),),
+            "mark_known": (max(len(_tableau(scheme).points) for scheme in schemes),),
             **dict.fromkeys(("sign", "direction", "stops", "next_sign", "polynomial", "jumps", "near"), (e,)),
         }
-        basis = None if e == 0 else self._event_basis(kernels, method)
+        terms = max(_tableau(scheme).terms for scheme in schemes)  # the degree of interpolants
+        basis = None if e == 0 else self._event_basis(kernels, terms)
         if basis is not None:
             shapes |= isolation_shapes(len(basis.nodes), e)
         if self._switches is not None:
@@ -228,20 +235,15 @@ class Memory:
         s.tableau, s.starter = _tableau(method.scheme), _tableau(method.starter)
         if basis is not None:
             s.node[:], s.bernstein[:], s.tail[:], s.noise = basis.nodes, basis.coefficients, basis.tail, basis.noise
-            degrees = np.array(kernels.event_degrees) * self._terms(method)
+            degrees = np.array(kernels.event_degrees) * terms
             s.jumps[:] = kernels.event_jumps
             s.polynomial[:] = (degrees >= 0) & (degrees < len(basis.nodes))
         self.use(kernels)
         self._settings(method)
 
     @staticmethod
-    def _terms(method: SteppingMethod) -> int:
-        """The degree of the method's interpolants."""
-        return max(_tableau(method.scheme).terms, _tableau(method.starter).terms)
-
-    def _event_basis(self, kernels: Kernels, method: SteppingMethod) -> BernsteinBasis:
+    def _event_basis(kernels: Kernels, terms: int) -> BernsteinBasis:
         """Polynomials for the event functions: exact for those of a low degree."""
-        terms = self._terms(method)
         degrees = [degree * terms if degree >= 0 else layout.MAX_DEGREE + 1 for degree in kernels.event_degrees]
         low = [degree for degree in degrees if degree <= layout.MAX_DEGREE]
         return bernstein_basis(max(terms, *low, *(layout.OTHER_DEGREE for _ in degrees[len(low) :])))
@@ -362,8 +364,19 @@ class Memory:
         s.restart_index = 0
         self._set_switches(switches)
 
-    def take(self, kernels: Kernels, method: SteppingMethod) -> None:
-        """Continue with another method, or with equations of another pattern; records are kept."""
+    def take_pair(self, kernels: Kernels, explicit: SteppingMethod, implicit: SteppingMethod) -> None:
+        """Continue with an implicit method, in memory for both: the loop changes between them from now on."""
+        s = self.stepper
+        self.take(kernels, implicit, explicit)
+        s.allocate({"explicit_atol": (s.states,), "implicit_atol": (s.states,), "method_time": (layout.METHOD_TIMES,)})
+        s.explicit_tableau, s.implicit_tableau = _tableau(explicit.scheme), _tableau(implicit.scheme)
+        s.explicit_rtol, s.implicit_rtol = getattr(explicit, "rtol", 0.0), s.rtol
+        s.explicit_atol[:], s.implicit_atol[:] = getattr(explicit, "atol", 0.0), s.atol
+        s.paired, s.uses_implicit, s.method_changes, s.nonstiff_limit = 1, 1, 0, CLOSE_TO_BORDER
+
+    def take(self, kernels: Kernels, method: SteppingMethod, beside: SteppingMethod | None = None) -> None:
+        """Continue with another method, or with equations of another pattern; records are kept. There is memory for a method
+        `beside` it, too."""
         s = self.stepper
         names = (
             "u",
@@ -377,7 +390,7 @@ class Memory:
         x, step = self.state.copy(), s.h
         if self._switches is not None and s.switching:
             self._branches[:] = s.branch
-        self._allocate(kernels, method, kept)
+        self._allocate(kernels, method, kept, beside)
         self.state[:] = x
         s.h = step
         if s.phase == layout.RUNNING:
@@ -566,6 +579,7 @@ _MODULES = (
     "contact_modes",
     "contact_saltation",
     "usual_modes",
+    "method_change",
     "event_isolation",
     "layout",
     "loop",
@@ -573,9 +587,9 @@ _MODULES = (
 # The modules of the loop.
 SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "draisine.codegen.jit.sparse_qr")
 # Constants for explicit methods, and for equations without switching functions; code that they never reach is not compiled.
-EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "needs_start_solve"): 0}
+EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "needs_start_solve"): 0, (Stepper, "paired"): 0}
 SMOOTH = {(Stepper, "switching"): 0}
-GLUED = {(Stepper, "unilateral"): 0}
+GLUED = {(Stepper, "unilateral"): 0, (Stepper, "paired"): 0}
 
 
 def stepping_loop(implicit: bool = False, switching: bool = False, at_once: bool = True, unilateral: bool = False) -> Code:
