@@ -117,7 +117,7 @@ def test_forces_of_closed_contacts_give_the_motion_of_the_augmented_system(model
             continue
         compared += 1
         np.testing.assert_allclose(s.k[0, : len(x)], judge, rtol=1e-9, atol=1e-8 * np.abs(judge).max())
-        contact_margins(s)
+        contact_margins(s, False)
         margins = e.contact_margins([0.2], x, u, p)[0]
         np.testing.assert_allclose(s.modes.margins[: margins.size], margins, rtol=1e-7, atol=1e-8 * np.abs(margins).max())
 

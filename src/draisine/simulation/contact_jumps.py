@@ -165,6 +165,7 @@ class ContactJumps:
         dual.mode, dual.lost, dual.late = c.mode_before.copy(), 0.0, 0.0
         dual.total[:] = 0.0
         run["respond"](dual)
+        run["respond_along_rows"](dual, True)
         run["activate"](dual, c.ended_margin)
         self._check_others(s, dual)
         stepper = SimpleNamespace(modes=dual, x=dual_array(x, S))

@@ -180,7 +180,7 @@ def solve_by_projection(c: ContactModes) -> bool:
             break
         for k in range(c.rows):
             c.best_reaction[k], c.best_result[k] = c.reaction[k], c.result[k]
-        if modes_of_forces(c, False):
+        if modes_of_forces(c, True):
             return True
         for k in range(c.rows):
             c.reaction[k], c.result[k] = c.best_reaction[k], c.best_result[k]

@@ -30,7 +30,7 @@ BOUNDARY = 1e-7  # relative, of accelerations that are zero at the limit of fric
 
 
 def respond(c: ContactModes) -> bool:
-    """G and c from the terms; False if the mass matrix is singular."""
+    """c from the terms, with factors of the mass matrix for `respond_along_rows`; False if it is singular."""
     n, fixed = c.velocities, len(c.permanent)
     for i in range(n + fixed):
         for j in range(n + fixed):
@@ -53,6 +53,31 @@ def respond(c: ContactModes) -> bool:
     for j in range(n):
         c.free[j] = c.side[j]
     for i in range(c.rows):
+        c.offset[i] = c.bias[i] + along(c, i, c.free)
+    for i in range(c.contacts):
+        if has_normal(c, i):
+            row = int(c.normal[i])
+            if abs(c.offset[row]) <= CANCELLED * (abs(c.bias[row]) + largest_part(c, row, c.free)):
+                c.offset[row] = 0.0  # rounding error is no approach
+    return True
+
+
+def respond_along_rows(c: ContactModes, everything: bool) -> None:
+    """G from the terms: the rows of active contacts, or all rows; others are zero."""
+    n, fixed = c.velocities, len(c.permanent)
+    for i in range(c.rows):
+        c.small_row[i] = 1 if everything else 0
+    for i in range(c.contacts):
+        if c.active[i] != 0:
+            if has_normal(c, i):
+                c.small_row[int(c.normal[i])] = 1
+            for w in range(c.ways[i]):
+                c.small_row[int(c.tangential[i]) + w] = 1
+    for i in range(c.rows):
+        for k in range(c.rows):
+            c.delassus[i, k] = 0.0
+        if c.small_row[i] == 0:
+            continue
         for j in range(n):
             c.side[j] = c.row[i * n + j]
         for k in range(fixed):
@@ -61,15 +86,11 @@ def respond(c: ContactModes) -> bool:
         for j in range(n):
             c.response[i, j] = c.side[j]
     for i in range(c.rows):
-        c.offset[i] = c.bias[i] + along(c, i, c.free)
-        for k in range(c.rows):
-            c.delassus[i, k] = along(c, i, c.response[k])
-    for i in range(c.contacts):
-        if has_normal(c, i):
-            row = int(c.normal[i])
-            if abs(c.offset[row]) <= CANCELLED * (abs(c.bias[row]) + largest_part(c, row, c.free)):
-                c.offset[row] = 0.0  # rounding error is no approach
-    return True
+        if c.small_row[i] != 0:
+            for k in range(i + 1):
+                if c.small_row[k] != 0:
+                    c.delassus[i, k] = along(c, i, c.response[k])
+                    c.delassus[k, i] = c.delassus[i, k]
 
 
 def along(c: ContactModes, row: int, motion: Vector) -> float:

@@ -31,6 +31,7 @@ from draisine.simulation.stepper.contact_laws import (
     largest,
     resists,
     respond,
+    respond_along_rows,
     solve_choice,
     tangential_size,
 )
@@ -72,6 +73,7 @@ ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding e
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
 PROJECTIONS = 2
+SMALL_DRIFT = 1e-9  # residual of constraints whose square, which one projection leaves, is rounding error
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
@@ -108,6 +110,7 @@ def change_modes(s: Stepper, row: int) -> int:
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
+    respond_along_rows(c, s.variations != 0)
     if not collide(s):
         return CONTACT_UNSOLVED
     for i in range(c.contacts):
@@ -217,6 +220,8 @@ def return_to_constraints(s: Stepper) -> None:
         if first_nonfinite(s.new, s.states) >= 0:
             return
         copy(s.new, s.x, s.states)
+        if s.scalar[0] <= SMALL_DRIFT:
+            return
 
 
 def leaves(c: ContactModes, i: int, which: int) -> int:
@@ -391,6 +396,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
         if not respond(c):
             c.outcome = SINGULAR_MASS
             return CONTACT_UNSOLVED
+        respond_along_rows(c, s.variations != 0)
     follow_hosts(c)
     for k in range(c.rows):
         c.target[k] = c.offset[k]

@@ -55,6 +55,12 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
         prepare_dense(s, m, h)
         if s.aborted != 0:
             return NEVER
+    if s.branch_margins == 0:
+        for part in range(1, GRID):
+            margins_at(s, m, h, part / GRID, s.margin[part * (MARGIN_GRID // GRID)])
+        straight = first_straight_end(s, m, h)
+        if straight >= 0.0:
+            return straight
     last = first_negative(s)
     for i in range(1, MARGIN_GRID):
         if i <= last:
@@ -121,19 +127,56 @@ def stay_inside(s: Stepper, stride: int) -> bool:
 def stays_straight(s: Stepper, j: int, stride: int) -> bool:
     """Whether the margin of a contact is at every `stride`-th point positive and farther from zero than eight times the
     deviation of its parabolas from straight lines; it may begin at zero, and rise."""
+    return is_smooth(s, j) and begins_straight(s, j, stride, MARGIN_GRID // stride)
+
+
+def is_smooth(s: Stepper, j: int) -> bool:
+    """Whether the margin of a contact is not the lesser of two."""
     c = s.modes
-    contact = (j - c.first_margin) // 2
-    if (j - c.first_margin) % 2 == 0 and c.bounded[contact] != 0:  # the lesser of two
-        return False
-    parts, first = MARGIN_GRID // stride, s.margin[0, j]
-    bend, lowest, highest = 0.0, s.margin[stride, j], max(first, s.margin[stride, j])
-    for part in range(1, parts):
-        value, after = s.margin[part * stride, j], s.margin[(part + 1) * stride, j]
-        bend = max(bend, abs(s.margin[(part - 1) * stride, j] - 2.0 * value + after))
-        lowest, highest = min(lowest, after), max(highest, after)
-    room = max(bend, NEAR_ZERO * (highest - min(first, lowest)))
+    return (j - c.first_margin) % 2 != 0 or c.bounded[(j - c.first_margin) // 2] == 0
+
+
+def begins_straight(s: Stepper, j: int, stride: int, parts: int) -> bool:
+    """The same up to a point that is a multiple of `stride`."""
+    first, lowest = s.margin[0, j], s.margin[stride, j]
+    highest = max(first, lowest)
+    for part in range(2, parts + 1):
+        value = s.margin[part * stride, j]
+        lowest, highest = min(lowest, value), max(highest, value)
+    room = max(bend(s, j, stride), NEAR_ZERO * (highest - min(first, lowest)))
     rises = s.margin[stride, j] > 4.0 * room and (first >= 0.0 or s.armed[j] == 0)
     return lowest > room and (first > room or rises)
+
+
+def bend(s: Stepper, j: int, stride: int) -> float:
+    """The largest second difference of a margin."""
+    largest = 0.0
+    for part in range(1, MARGIN_GRID // stride):
+        before, value, after = s.margin[(part - 1) * stride, j], s.margin[part * stride, j], s.margin[(part + 1) * stride, j]
+        largest = max(largest, abs(before - 2.0 * value + after))
+    return largest
+
+
+def first_straight_end(s: Stepper, m: Tableau, h: float) -> float:
+    """The fraction at which the first margin ends, NEVER if none does, where few points show that: each margin stays inside or
+    falls through zero nearly on a line. −1 where they do not show it."""
+    stride, first = MARGIN_GRID // GRID, NEVER
+    s.switch_row = -1
+    for j in range(s.margins):
+        if stays_far_away(s, j, stride, 1.0) or stays_straight(s, j, stride):
+            continue
+        part = 1
+        while part < GRID and s.margin[part * stride, j] > 0.0:
+            part += 1
+        inside, outside = s.margin[(part - 1) * stride, j], s.margin[part * stride, j]
+        falls = is_smooth(s, j) and inside > 0.0 > outside and inside - outside > 4.0 * bend(s, j, stride)
+        if not falls or (s.margin[0, j] < bend(s, j, stride) if part == 1 else not begins_straight(s, j, stride, part - 1)):
+            return -1.0
+        if (part - 1) / GRID < first:
+            theta = end_between(s, m, h, j, (part - 1) / GRID, part / GRID, inside, outside)
+            if theta < first:
+                first, s.switch_row = theta, j
+    return first
 
 
 def first_negative(s: Stepper) -> int:
@@ -283,11 +326,17 @@ def bracketed_end(s: Stepper, m: Tableau, h: float, j: int, inside: float, outsi
 
     Chandrupatla's method, as for events.
     """
-    a, b = outside, inside
-    margins_at(s, m, h, b, s.margin_value)
-    value_b = s.margin_value[j]
-    margins_at(s, m, h, a, s.margin_value)
-    value_a = s.margin_value[j]
+    margins_at(s, m, h, inside, s.margin_value)
+    value_inside = s.margin_value[j]
+    margins_at(s, m, h, outside, s.margin_value)
+    return end_between(s, m, h, j, inside, outside, value_inside, s.margin_value[j])
+
+
+def end_between(
+    s: Stepper, m: Tableau, h: float, j: int, inside: float, outside: float, value_inside: float, value_outside: float
+) -> float:
+    """The same with the margins at both points."""
+    a, value_a, b, value_b = outside, value_outside, inside, value_inside
     c, value_c, fraction = b, value_b, 0.5
     tolerance = max(1e-15, 2.3e-16 * abs(s.t / h))
     for _ in range(100):
