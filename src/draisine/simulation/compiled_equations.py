@@ -190,9 +190,10 @@ class CompiledEquations:
             saltation=0 if self.switching is None else address(self.switching.saltation),
             variations=self.equations.variations,
             mixed=self._mixed(contact),
-            unilateral=self._unilateral(),
+            unilateral=self._unilateral,
         )
 
+    @cached_property
     def _unilateral(self) -> UnilateralKernels | None:
         e = self.equations
         if self.contact_margins is None or self.contact_terms is None:

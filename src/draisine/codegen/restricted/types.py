@@ -306,6 +306,18 @@ class Record(ctypes.Structure, metaclass=_RecordType):
         array = self.__dict__[name] = memory[begin:end].view(dtype).reshape(shape)
         return array
 
+    def clone(self) -> Self:
+        """A copy with arrays of its own. All of them were allocated at once; those that were assigned are not copied."""
+        other = type(self)()
+        blocks = self.__dict__["_blocks"]
+        memory, plan = next(iter(blocks.values()))
+        copied = memory.copy()
+        words = np.frombuffer(other, dtype=np.int64)  # type: ignore[call-overload]  # a structure is a writable buffer
+        words[:] = np.frombuffer(self, dtype=np.int64)  # type: ignore[call-overload]
+        words[plan.pointers] += copied.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+        other.__dict__["_blocks"] = dict.fromkeys(blocks, (copied, plan))
+        return other
+
     def duplicate(self) -> Self:
         """A copy with the same numbers, which shares the arrays."""
         other = type(self)()

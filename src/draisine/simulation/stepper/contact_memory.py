@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +46,13 @@ class UnilateralKernels:
     system: int = 0
     usual: UsualKernels | None = None
 
+    @cached_property
+    def empty_record(self) -> ContactModes:
+        """The contacts without modes, to be cloned for every run."""
+        return _contact_record(self)
 
-def contact_record(kernels: UnilateralKernels) -> ContactModes:
-    """The contacts of a run, without modes."""
+
+def _contact_record(kernels: UnilateralKernels) -> ContactModes:
     contacts, n, m = kernels.contacts, kernels.velocities, kernels.rows
     made, count = ContactModes(), len(kernels.contacts)
     own = {row for c in contacts for row in c.rows}
@@ -179,4 +184,4 @@ def grow_changes(modes: ContactModes) -> None:
     modes.change_room *= 2
 
 
-__all__ = ["CHANGES", "MODE_ENTRIES", "UnilateralKernels", "contact_history", "contact_record", "grow_changes", "mode_parameters"]
+__all__ = ["CHANGES", "MODE_ENTRIES", "UnilateralKernels", "contact_history", "grow_changes", "mode_parameters"]

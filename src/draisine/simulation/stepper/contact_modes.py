@@ -73,7 +73,6 @@ ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding e
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
 PROJECTIONS = 2
-SMALL_DRIFT = 1e-9  # residual of constraints whose square, which one projection leaves, is rounding error
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
@@ -220,8 +219,6 @@ def return_to_constraints(s: Stepper) -> None:
         if first_nonfinite(s.new, s.states) >= 0:
             return
         copy(s.new, s.x, s.states)
-        if s.scalar[0] <= SMALL_DRIFT:
-            return
 
 
 def leaves(c: ContactModes, i: int, which: int) -> int:

@@ -20,7 +20,6 @@ from draisine.simulation.stepper.contact_memory import (
     CHANGES,
     MODE_ENTRIES,
     UnilateralKernels,
-    contact_record,
     grow_changes,
     use_usual_modes,
 )
@@ -257,17 +256,18 @@ class Memory:
         s.branch, s.hoisted, s.first_branch = s.parameters[first:after], s.parameters[after:], first
         for name in ("switch_jumps", "margin_branch", "margin_corners", "margin_step"):
             setattr(s, name, np.ascontiguousarray(getattr(switches, name)))
-        s.restart_time, s.restart_branch = (
-            np.append(switches.restart_time, np.inf),
-            np.vstack([switches.restart_branch, self._branches]),
-        )
+        if len(switches.restart_time):
+            s.restart_time = np.append(switches.restart_time, np.inf)
+            s.restart_branch = np.vstack([switches.restart_branch, self._branches])
+        else:  # most runs
+            s.restart_time, s.restart_branch = np.full(1, np.inf), self._branches[None, :].copy()
         s.restarts = len(switches.restart_time)
 
     def _set_contacts(self, kernels: UnilateralKernels) -> None:
         """Unilateral contacts, with their present modes."""
         s, contacts = self.stepper, kernels.contacts
         known = s.modes if s.unilateral else None
-        s.modes, s.unilateral = contact_record(kernels), 1
+        s.modes, s.unilateral = kernels.empty_record.clone(), 1
         entries = MODE_ENTRIES * len(contacts)
         last = len(self._parameters)
         s.modes.mode = s.parameters[last - entries : last]
