@@ -117,7 +117,7 @@ def know_turning(c: ContactModes, i: int) -> bool:
     for k in range(3):
         c.direction[i, 0], c.direction[i, 1] = (1.0 if k == 1 else 0.0), (1.0 if k == 2 else 0.0)
         known = known and solve_choice(c)
-        force = c.reaction[int(c.normal[i])]
+        force = c.reaction[int(c.pressing[i])]
         known = known and abs(force) > LEAST_FORCE * largest_reaction(c)
         if known:
             y[0, k], y[1, k], y[2, k] = c.result[t] / force, c.result[t + 1] / force, 1.0 / force

@@ -388,13 +388,13 @@ def moving(s: Stepper, row: int) -> float:
 def settle(s: Stepper, ended: int, which: int) -> int:
     """The modes of the active contacts by their accelerations, after the end of a margin of one of them (−1 for none)."""
     c = s.modes
+    follow_hosts(c)
     if collided(c):  # velocity products have changed
         load_terms(s)
         if not respond(c):
             c.outcome = SINGULAR_MASS
             return CONTACT_UNSOLVED
         respond_along_rows(c, s.variations != 0)
-    follow_hosts(c)
     for k in range(c.rows):
         c.target[k] = c.offset[k]
     stopped = ended if which == 1 else -1
