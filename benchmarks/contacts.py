@@ -1,6 +1,7 @@
 """Figures of contacts that come and go: runs in one mode against ideal wheels, bounces, changes of modes, falls of a bicycle.
 
-Times are processor times of long runs less those of short ones; falls are whole runs of ensembles.
+Times are processor times of long runs less those of short ones; those of changes of modes are times of single steps, and falls
+are whole runs of ensembles.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.model.contact.dry_friction import dry_friction
@@ -17,8 +20,11 @@ from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.methods.tableau import Advance
 from draisine.simulation.result import Run
-from draisine.simulation.run import integrate
+from draisine.simulation.run import _Driver, integrate
+from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.layout import Stepper
 from figure import AtLeast, AtMost, Figure
 
 KNOCK = {"speed": 4.6, "roll_rate": 0.5}
@@ -68,6 +74,7 @@ class Timed:
 def figures() -> Iterator[Figure]:
     yield from _one_mode()
     yield from _bounces()
+    yield from _changes()
     yield from _falls()
 
 
@@ -88,6 +95,8 @@ def _one_mode() -> Iterator[Figure]:
         share = evaluations[name] / evaluations["ideal"]
         yield Figure(f"bicycle that rolls with friction at {text}: evaluations, against ideal wheels", share, "", AtMost(1.05))
         yield Figure("the same, time of a step", slope[name] / slope["ideal"], "", AtMost(1.2))
+        whole = least[name, SHORT] / least["ideal", SHORT]
+        yield Figure(f"the same, a whole run of {SHORT:g} s with its start", whole, "", AtMost(1.2))
 
 
 def _bounces() -> Iterator[Figure]:
@@ -100,9 +109,45 @@ def _bounces() -> Iterator[Figure]:
     yield Figure("ball that bounces: bounces per millisecond, records of changes counted", rate, "", AtLeast(200))
 
 
-def _falls() -> Iterator[Figure]:
+def _random_falls() -> dict[str, NDArray[np.float64]]:
     rng = np.random.default_rng(20)
-    cases = {f"start.{name}": rng.uniform(*between, FALLS) for name, between in RANGES.items()}
+    return {name: rng.uniform(*between, FALLS) for name, between in RANGES.items()}
+
+
+def _changes() -> Iterator[Figure]:
+    """Steps of falls that end in a change of modes, less steps of the same method without one; one call of the loop for each."""
+    starts, impacts, others, plain = _random_falls(), [], [], []
+    fall = Timed(bicycle(0.6, 0.6), {name: float(column[0]) for name, column in starts.items()})
+    original = _Driver._make_advance
+
+    def one_by_one(driver: _Driver) -> Advance:
+        advance = original(driver)
+
+        def step(s: Stepper) -> int:
+            before, done, s.budget = s.modes.change_count, s.accepted, 1
+            begun = time.process_time()
+            reason = advance(s)
+            used = time.process_time() - begun
+            explicit = not (s.paired and s.uses_implicit) and reason == layout.PAUSED and s.accepted > done > 0
+            if explicit and s.modes.change_count > before:
+                (impacts if s.modes.change_impulse[s.modes.change_count - 1].any() else others).append(used)
+            elif explicit and not s.modes.usual:
+                plain.append(used)
+            return int(reason)
+
+        return step
+
+    fall.run(UNTIL)
+    with patch.object(_Driver, "_make_advance", one_by_one):
+        for _ in range(ROUNDS):
+            fall.run(UNTIL)
+    for text, found in (("with an impact", impacts), ("without one", others)):
+        cost = 1e6 * float(np.median(found) - np.median(plain))
+        yield Figure(f"change of modes of a bicycle with seven contacts {text}, its location included", cost, "µs", AtMost(50))
+
+
+def _falls() -> Iterator[Figure]:
+    cases = {f"start.{name}": column for name, column in _random_falls().items()}
     model = bicycle(0.6, 0.6)
     dr.ensemble(model, UNTIL, cases={name: column[:2] for name, column in cases.items()}, outputs=["lean"])
     begun, clock = time.process_time(), time.perf_counter()

@@ -55,12 +55,11 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
         prepare_dense(s, m, h)
         if s.aborted != 0:
             return NEVER
-    if s.branch_margins == 0:
+    if s.branch_margins == 0 and end_on_lines(s):
         for part in range(1, GRID):
             margins_at(s, m, h, part / GRID, s.margin[part * (MARGIN_GRID // GRID)])
-        straight = first_straight_end(s, m, h)
-        if straight >= 0.0:
-            return straight
+        if end_on_lines(s):  # on the full interpolant, too
+            return first_end_on_lines(s, m, h)
     last = first_negative(s)
     for i in range(1, MARGIN_GRID):
         if i <= last:
@@ -100,10 +99,10 @@ def shorten_for_flights(s: Stepper, m: Tableau, h: float) -> float:
 
 def stay_far_away(s: Stepper, stride: int, far: float) -> bool:
     """Whether the margins at every `stride`-th point are positive and `far` times as far from zero as they vary."""
+    far_away = True
     for j in range(s.margins):
-        if not stays_far_away(s, j, stride, far):
-            return False
-    return True
+        far_away = far_away and stays_far_away(s, j, stride, far)
+    return far_away
 
 
 def stays_far_away(s: Stepper, j: int, stride: int, far: float) -> bool:
@@ -157,22 +156,36 @@ def bend(s: Stepper, j: int, stride: int) -> float:
     return largest
 
 
-def first_straight_end(s: Stepper, m: Tableau, h: float) -> float:
-    """The fraction at which the first margin ends, NEVER if none does, where few points show that: each margin stays inside or
-    falls through zero nearly on a line. −1 where they do not show it."""
-    stride, first = MARGIN_GRID // GRID, NEVER
-    s.switch_row = -1
+def end_on_lines(s: Stepper) -> bool:
+    """Whether few points show which margins end: each stays inside or falls through zero nearly on a line."""
+    stride = MARGIN_GRID // GRID
     for j in range(s.margins):
         if stays_far_away(s, j, stride, 1.0) or stays_straight(s, j, stride):
             continue
-        part = 1
-        while part < GRID and s.margin[part * stride, j] > 0.0:
-            part += 1
+        part = part_of_end(s, j)
+        inside, outside, bent = s.margin[(part - 1) * stride, j], s.margin[part * stride, j], bend(s, j, stride)
+        if not (is_smooth(s, j) and inside > 0.0 > outside and inside - outside > 4.0 * bent):
+            return False
+        if s.margin[0, j] < bent if part == 1 else not begins_straight(s, j, stride, part - 1):
+            return False
+    return True
+
+
+def part_of_end(s: Stepper, j: int) -> int:
+    """The first of the parts of a step at whose end a margin is not positive; the last one if there is none."""
+    part = 1
+    while part < GRID and s.margin[part * (MARGIN_GRID // GRID), j] > 0.0:
+        part += 1
+    return part
+
+
+def first_end_on_lines(s: Stepper, m: Tableau, h: float) -> float:
+    """The fraction at which the first margin ends, in `switch_row`, where `end_on_lines`; NEVER if none does."""
+    stride, first = MARGIN_GRID // GRID, NEVER
+    for j in range(s.margins):
+        part = part_of_end(s, j)
         inside, outside = s.margin[(part - 1) * stride, j], s.margin[part * stride, j]
-        falls = is_smooth(s, j) and inside > 0.0 > outside and inside - outside > 4.0 * bend(s, j, stride)
-        if not falls or (s.margin[0, j] < bend(s, j, stride) if part == 1 else not begins_straight(s, j, stride, part - 1)):
-            return -1.0
-        if (part - 1) / GRID < first:
+        if inside > 0.0 > outside and (part - 1) / GRID < first:
             theta = end_between(s, m, h, j, (part - 1) / GRID, part / GRID, inside, outside)
             if theta < first:
                 first, s.switch_row = theta, j
