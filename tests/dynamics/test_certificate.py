@@ -34,7 +34,8 @@ def contacts_of(name):
     """Contacts of a model that may open, and whether they may stick."""
     model = dr.gallery.model(name)
     found = model.freeze().unilateral if isinstance(model, Model) else ()
-    return {contact.name: contact.friction.static != Number(0.0) for contact in found}
+    resists = items.ContactResistance  # stays as it is or is left out
+    return {contact.name: contact.friction.static != Number(0.0) and not isinstance(contact, resists) for contact in found}
 
 
 WITH_CONTACTS = {name: found for name in dr.gallery.models() if (found := contacts_of(name))}

@@ -246,3 +246,21 @@ def test_hinges_of_a_loop_that_stick_together_are_named(drift: object) -> None:
         moved = dr.simulate(model, 1e-3, start={**at, "p_rate": 1.0}, parameters=sizes)  # ratios of the rates there
         power = sum(run[f"f{hinge}"][-1] * moved[f"{hinge}_rate"][0] for hinge in "pqr")
         np.testing.assert_allclose(power, -0.05 * np.sin(2.0), atol=1e-7)
+
+
+def test_no_sample_is_undefined_where_the_split_is_not_determined() -> None:
+    """With Baumgarte's stabilization the rates of the hinges are multiples of one only up to the drift. Where the motion on a
+    further surface is not determined the run ends, and its last sample has the law of the surfaces before: numbers in range."""
+    random, model, ended = np.random.default_rng(2), four_bar(), []
+    laws = {f"f{hinge}": f"-0.2*sign({hinge}_rate)" for hinge in "pqr"} | {"load": "0.05*sin(t)"}
+    for _ in range(6):
+        sizes = {"crank": random.uniform(0.15, 0.22), "coupler": random.uniform(0.5, 0.6), "rocker": random.uniform(0.4, 0.5)}
+        start = {"p": 1.0, "p_rate": random.uniform(0.5, 2.0), "q": dr.InitialGuess(-0.5), "r": dr.InitialGuess(1.3)}
+        given = {"start": start, "parameters": sizes, "inputs": laws, "method": dr.methods.DOP853(rtol=1e-5, atol=1e-6)}
+        run = dr.simulate(model, 2.0, drift=dr.stabilization.Baumgarte(), **given)
+        ended.append(run.status.kind)
+        for name in run.names():
+            assert np.isfinite(run[name]).all(), (name, run.status)
+        for hinge in "pqr":
+            assert abs(run[f"f{hinge}"]).max() <= 0.2 * (1 + 1e-12)
+    assert set(ended) == {Ending.FINISHED, Ending.SLIDING_AMBIGUOUS}, ended

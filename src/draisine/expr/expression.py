@@ -23,10 +23,10 @@ from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from draisine.errors import ArgumentError, ExpressionError
+from draisine.expr.parser import MAX_LENGTH, parse
 from draisine.expr.tree import (
     FUNCTIONS,
     MAX_DEPTH,
-    MAX_LENGTH,
     MAX_SIZE,
     OPERATORS,
     Call,
@@ -36,7 +36,6 @@ from draisine.expr.tree import (
     calls,
     is_name,
     names,
-    parse,
     short,
     walk,
 )

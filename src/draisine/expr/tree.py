@@ -1,7 +1,7 @@
-"""The expression tree: numbers, names and calls, immutable and compared by structure; conversion to text and from it.
+"""The expression tree: numbers, names and calls, immutable and compared by structure; conversion to text.
 
-Operators are calls too ("add", "sub", …). The parser has operator precedence and errors with column numbers; all text is parsed
-here, and Python never evaluates any of it. `draisine.expr.expression` is the public interface to this module and the evaluation.
+Operators are calls too ("add", "sub", …). `draisine.expr.parser` reads text; `draisine.expr.expression` is the public interface
+to both and to the evaluation.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import NamedTuple, NoReturn
 
 from draisine.errors import ArgumentError, ExpressionError
 
 MAX_DEPTH = 200  # levels of nesting; keeps recursions far from Python's limit
-MAX_SIZE = 5_000  # numbers, names and calls in one expression; shared parts count each time they occur
+MAX_SIZE = 50_000  # numbers, names and calls in one expression; shared parts count each time they occur
 
 _SEGMENT = r"(?!__)[A-Za-z_][A-Za-z0-9_]*"
 _FUNCTION_NAME = re.compile(_SEGMENT)
@@ -30,6 +29,10 @@ ARITY: dict[str, tuple[int, int | None]] = {
     **dict.fromkeys(("min", "max", "hypot"), (2, None)),
     **dict.fromkeys(("clip", "where"), (3, 3)),
 }
+CHAINS = {
+    **dict.fromkeys(_SUM := ("add", "sub"), _SUM),
+    **dict.fromkeys(_PRODUCT := ("mul", "div"), _PRODUCT),
+}  # the inverse last
 OPERATORS = frozenset({"add", "sub", "mul", "div", "pow", "neg", "lt", "le", "gt", "ge"})
 FUNCTIONS = frozenset(ARITY) - OPERATORS  # functions that every evaluator supports
 
@@ -134,7 +137,7 @@ class Call(Expr):
             if not isinstance(argument, Expr):
                 raise ArgumentError(f"{self.function}: argument {argument!r} is not an expression; convert it by as_expr")
         _check_arity(self.function, len(arguments))
-        depth = 1 + max((a.depth if isinstance(a, Call) else 0 for a in arguments), default=0)
+        depth = 1 + max((_depth(a) for a in arguments), default=0)
         size = 1 + sum(a.size if isinstance(a, Call) else 1 for a in arguments)
         if depth > MAX_DEPTH:
             raise ExpressionError(f"the expression is nested more than {MAX_DEPTH} deep; split it into named parts")
@@ -159,7 +162,55 @@ def _binary(function: str, left: Expr | float, right: Expr | float) -> Expr:
             sides.append(Number(side))  # converted to float there
         else:
             return NotImplemented  # Python's protocol: the other operand may support it
-    return Call(function, tuple(sides))
+    return joined(function, tuple(sides))
+
+
+def _depth(expr: Expr) -> int:
+    return expr.depth if isinstance(expr, Call) else 0
+
+
+def joined(function: str, arguments: tuple[Expr, ...]) -> Call:
+    """The call. A sum or product that would be nested too deep is written with the same terms in the same order by halves."""
+    if function not in CHAINS or max(_depth(a) for a in arguments) < MAX_DEPTH:
+        return Call(function, arguments)
+    inverse = CHAINS[function][1]
+    terms: list[tuple[bool, Expr]] = []
+    waiting = [(function == inverse, arguments[1]), (False, arguments[0])]
+    while waiting:
+        inverted, part = waiting.pop()
+        if isinstance(part, Call) and part.function in CHAINS[function]:
+            left, right = part.arguments
+            waiting += [(inverted != (part.function == inverse), right), (inverted, left)]
+        else:
+            terms.append((inverted, part))
+    return chain(CHAINS[function], terms)
+
+
+def chain(functions: tuple[str, str], terms: list[tuple[bool, Expr]]) -> Call:
+    """The sum (product) of two or more terms, each with whether it is subtracted (divided by), which the first is not.
+
+    From left to right, as it is read; by halves where that is too deep, so that the depth is the logarithm of their number.
+
+    >>> chain(CHAINS["add"], [(False, Name("a")), (True, Name("b")), (False, Name("c"))])
+    parse('a - b + c')
+    """
+    direct, inverse = functions
+    depth = _depth(terms[0][1])
+    for _, term in terms[1:]:
+        depth = 1 + max(depth, _depth(term))
+    if depth <= MAX_DEPTH or len(terms) == 2:
+        whole = terms[0][1]
+        for inverted, term in terms[1:]:
+            whole = Call(inverse if inverted else direct, (whole, term))
+    else:
+        level = terms
+        while len(level) > 1:  # a pair has the sign of its first term
+            pairs = zip(level[::2], level[1::2], strict=False)
+            last = level[len(level) & ~1 :]
+            level = [(a[0], Call(direct if a[0] == b[0] else inverse, (a[1], b[1]))) for a, b in pairs] + last
+        whole = level[0][1]
+    assert isinstance(whole, Call)
+    return whole
 
 
 def _check_arity(function: str, count: int) -> None:
@@ -264,155 +315,3 @@ def _number_text(value: float) -> str:
         return "pi" if value > 0 else "-pi"
     text = repr(value)
     return text.removesuffix(".0")
-
-
-MAX_LENGTH = 20_000  # characters of text
-_TOKEN = re.compile(
-    rf"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<call>(?P<called>{DOTTED_NAME.pattern})\s*\()"
-    rf"|(?P<name>{DOTTED_NAME.pattern})|(?P<sign>\*\*|<=|>=|[-+*/^<>(),])|(?P<space>\s+)",
-    re.ASCII,
-)
-_BINARY = {sign.strip(): (function, strength) for function, (sign, strength) in INFIX.items()}
-_BINARY |= {"^": ("pow", POWER), "**": ("pow", POWER)}
-
-
-def parse(text: str) -> Expr:
-    """Read an expression: numbers, names, `+ - * / ^ **`, `< <= > >=`, parentheses and function calls.
-
-    >>> parse("-2*sin(q)^2 + pi/2")
-    parse('-2*sin(q)**2 + pi/2')
-    >>> parse("a + * b")
-    Traceback (most recent call last):
-        ...
-    draisine.errors.ExpressionError: expression 'a + * b': unexpected '*' at column 5
-    """
-    if not isinstance(text, str):
-        raise ArgumentError(f"parse expects text, got {text!r}")
-    if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"expression '{short(text)}' has {len(text)} characters; the limit is {MAX_LENGTH}")
-    return _Parser(text).whole()
-
-
-class _Token(NamedTuple):
-    kind: str  # number, name, call (a name and its opening parenthesis), sign or end
-    text: str
-    column: int
-
-
-class _Pending(NamedTuple):
-    """An operator without its right operand yet, or an open parenthesis (strength 0)."""
-
-    token: _Token
-    function: str = ""  # empty for a grouping parenthesis
-    strength: int = 0
-    first: int = 0  # index of the first argument of a call among the operands
-
-
-class _Parser:
-    """An operator-precedence parser with an explicit stack, so that no text can exhaust Python's."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.operands: list[Expr] = []
-        self.pending: list[_Pending] = []
-
-    def whole(self) -> Expr:
-        tokens = self.tokens()
-        if len(tokens) == 1:
-            raise ExpressionError("the expression is empty; give a number or a formula")
-        complete = False  # whether the text so far ends with an operand
-        for before, token, after in zip([tokens[-1], *tokens], tokens, [*tokens[1:], tokens[-1]], strict=False):
-            complete = self.after_operand(token) if complete else self.at_operand(token, before, after)
-        return self.operands[0]
-
-    def tokens(self) -> list[_Token]:
-        tokens, at = [], 0
-        while at < len(self.text):
-            match = _TOKEN.match(self.text, at)
-            if match is None:
-                self.unexpected(_Token("character", self.text[at], at + 1))
-            kind = str(match.lastgroup)
-            if kind == "call" and "." in match["called"]:
-                self.fail(f"{match['called']!r} is a dotted name and cannot be called", _Token(kind, match[0], at + 1))
-            if kind != "space":
-                tokens.append(_Token("number" if match[0] == "pi" else kind, match["called"] or match[0], at + 1))
-            at = match.end()
-        return [*tokens, _Token("end", "", len(self.text) + 1)]
-
-    def at_operand(self, token: _Token, before: _Token, after: _Token) -> bool:
-        """Process a token at the start of an operand; returns whether the operand is complete."""
-        if token.kind == "number":
-            negative = before.text == "-" and self.pending[-1].function == "neg" and after.text not in ("^", "**")
-            if negative:  # "-2" is the number −2, but "-2**x" is the negative of a power
-                self.pending.pop()
-            self.operands.append(Number(-self.number(token) if negative else self.number(token)))
-        elif token.kind == "name":
-            self.operands.append(Name(token.text))
-        elif token.text == ")" and before.kind == "call":
-            self.close()
-        elif token.kind == "call":
-            self.pending.append(_Pending(token, token.text, first=len(self.operands)))
-            return False
-        elif token.text == "(":
-            self.pending.append(_Pending(token))
-            return False
-        elif token.text in ("-", "+"):
-            if token.text == "-":
-                self.pending.append(_Pending(token, "neg", NEGATIVE))
-            return False
-        else:
-            self.unexpected(token)
-        return True
-
-    def after_operand(self, token: _Token) -> bool:
-        """Process a token after a complete operand; returns whether the text still ends with one."""
-        if token.text in _BINARY:
-            function, strength = _BINARY[token.text]
-            self.apply(strength + (strength in (COMPARE, POWER)))  # a**b**c is a**(b**c)
-            if strength == COMPARE and self.pending and self.pending[-1].strength == COMPARE:
-                self.fail(f"{token.text!r} after another comparison (put one of them in parentheses)", token)
-            self.pending.append(_Pending(token, function, strength))
-            return False
-        if token.text not in (",", ")") and token.kind != "end":
-            self.unexpected(token, " (a product is written with *)")
-        self.apply(COMPARE)
-        opening = self.pending[-1] if self.pending else None
-        if token.kind == "end":
-            if opening:
-                self.fail("'(' is never closed; it opened", opening.token)
-        elif opening is None or (token.text == "," and not opening.function):
-            around = self.text[max(token.column - 2, 0) : token.column + 1]
-            self.unexpected(token, " (decimals are written with a point)" if re.fullmatch(r"\d,\d", around) else "")
-        elif token.text == ")":
-            self.close()
-        return token.text != ","
-
-    def apply(self, least: int) -> None:
-        """Apply pending operators of at least this precedence."""
-        while self.pending and self.pending[-1].strength >= least:
-            operator = self.pending.pop()
-            self.call(operator, len(self.operands) - (1 if operator.function == "neg" else 2))
-
-    def close(self) -> None:
-        opening = self.pending.pop()
-        if opening.function:
-            self.call(opening, opening.first)
-
-    def call(self, pending: _Pending, first: int) -> None:
-        arguments = tuple(self.operands[first:])
-        try:
-            self.operands[first:] = [Call(pending.function, arguments)]
-        except ExpressionError as error:
-            self.fail(str(error), pending.token)
-
-    def number(self, token: _Token) -> float:
-        value = math.pi if token.text == "pi" else float(token.text)
-        if not math.isfinite(value):
-            self.fail(f"the number {short(token.text)!r} is too large", token)
-        return value
-
-    def fail(self, reason: str, token: _Token) -> NoReturn:
-        raise ExpressionError(f"expression '{short(self.text)}': {reason} at column {token.column}")
-
-    def unexpected(self, token: _Token, hint: str = "") -> NoReturn:
-        self.fail(("unexpected end" if token.kind == "end" else f"unexpected {short(token.text)!r}") + hint, token)

@@ -8,6 +8,8 @@ values are the means of both sides with the shares of the motion: those of infin
 
 from __future__ import annotations
 
+import math
+
 from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 from draisine.simulation.stepper.force_split import NOISE, find_laws, split_forces
@@ -154,17 +156,35 @@ def mixed_values(s: Stepper, kernel: int, target: Vector, count: int) -> None:
 
 
 def record_mixture(s: Stepper, time: float, x: Vector, row: Vector) -> None:
-    """Record how the law is mixed at (time, x): the kind, then all branches."""
+    """Record how the law is mixed at (time, x): the kind, then all branches.
+
+    Where a run ends because the motion on its surfaces is not determined, the law is that of the surfaces before the last one.
+    """
     row[0] = ONE_SIDED
     if s.sliding > 0 and s.mixed_dynamics != 0:
         for l in range(s.states):
             s.point[l] = x[l]
         s.time[0] = time
+        surfaces = s.sliding
         mix_branches(s)
-        row[0] = s.mixture_kind
-        for b in range(len(s.branch)):
-            row[b + 1] = s.mixed_parameters[s.first_branch + b]
-        if s.mixture_kind == MEANS:
-            s.means += 1
-            if s.means == 1:
-                s.means_time = time
+        while s.sliding > 0 and not is_determined(s):
+            s.sliding -= 1
+            mix_branches(s)
+        if s.sliding > 0:
+            row[0] = s.mixture_kind
+            for b in range(len(s.branch)):
+                row[b + 1] = s.mixed_parameters[s.first_branch + b]
+            if s.mixture_kind == MEANS:
+                s.means += 1
+                if s.means == 1:
+                    s.means_time = time
+        s.sliding = surfaces
+
+
+def is_determined(s: Stepper) -> bool:
+    """Whether all mixed branches are numbers."""
+    unknown = 0
+    for i in range(s.sliding):
+        if not math.isfinite(s.mixed_parameters[branch_entry(s, i)]):
+            unknown += 1
+    return unknown == 0
