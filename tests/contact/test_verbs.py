@@ -13,7 +13,6 @@ import draisine as dr
 from draisine.errors import ArgumentError, DataError, ModelError, UnknownNameError
 from draisine.results.contact_modes import ContactHistory
 from draisine.simulation.iterated_reactions import reactions
-from draisine.studio.studio import studio_page
 
 G = 9.81
 TIGHT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
@@ -67,7 +66,6 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "diagnose": lambda m: dr.diagnose(m),
     "compare_drift": lambda m: dr.compare_drift(m, 1.0),
     "export": lambda m: dr.export(m, ["c", "fmu"]),
-    "studio": lambda m: studio_page(m),
     "symbolic_equations": lambda m: dr.symbolic.symbolic_equations(m),
     "as_dae": lambda m: dr.dae.as_dae(m),
     "index_of": lambda m: dr.dae.index_of(m),

@@ -135,6 +135,7 @@ _MODELS = {
     "simplest_walker": "simplest_walker",
     "kerb_bicycle": "kerb",
     "skidding_bicycle": "skidding_bicycle",
+    "falling_bicycle": "falling_bicycle",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
@@ -235,6 +236,7 @@ _STUDIES = {
     "simplest_walker_walks": "simplest_walker",
     "bicycle_drops_off_a_kerb": "kerb",
     "bicycle_skids": "skidding_bicycle",
+    "bicycle_falls": "falling_bicycle",
     "bicycle_learns_to_balance": "learning_to_balance",
 }
 

@@ -14,6 +14,7 @@ from draisine.errors import ExpressionError, StartError
 from draisine.expr.expression import Name, evaluate_number
 from draisine.model.items import System
 from draisine.program.equations import Equations
+from draisine.view.film.animate import profile_ground
 from draisine.view.film.footage import Footage, Ground
 from draisine.view.film.page import cast, floats, ground
 from draisine.view.scene.appearance import body_solids
@@ -22,6 +23,7 @@ from draisine.view.scene.scene import Blade, Scene, Slide
 
 Array = NDArray[np.float64]
 
+_AROUND, _BESIDE = 12.0, 6.0  # m of a ground profile, along and across it
 _SLIDES = 1.0  # of the mechanism's size: drawn range of sliders to either side
 
 
@@ -60,9 +62,11 @@ class Appearance:
 
     def _plane(self) -> Ground | None:
         """The ground around the model, if it has contacts."""
-        if not (self.system.wheels or self.system.edges):
+        if not self.system.has_ground:
             return None
         values = self.system.parameter_values()
+        if self.system.ground.profile:
+            return profile_ground(self.system, values, np.array([-_AROUND, -_BESIDE]), np.array([_AROUND, _BESIDE]))
         ground = self.system.ground
         tan_x, tan_y = (float(np.tan(evaluate_number(angle, values))) for angle in (ground.slope, ground.bank))
         x = y = np.array([-1.5, 1.5]) if not ground.curved else np.linspace(-6.0, 6.0, 97)

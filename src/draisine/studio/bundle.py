@@ -17,10 +17,9 @@ from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.studio.manifest import Manifest
-from draisine.studio.programs import Programs, check_runnable, solver_script, straight_running
+from draisine.studio.programs import Programs, StraightRunning, check_runnable, machine_script, solver_script, straight_running
 from draisine.view.film.page import as_script
 
 RUNTIME = (
@@ -31,6 +30,7 @@ RUNTIME = (
     "looks.js",
     "recording.js",
     "switches.js",
+    "contacts.js",
     "runtime.js",
 )  # in order of execution
 _UNSAFE = ("</script", "<script", "<!--", "\u2028", "\u2029")  # not allowed in a script element
@@ -46,7 +46,8 @@ class Bundle:
     def as_script(self) -> str:
         """Manifest, programs and runtime as one classic script, safe inside a script element; it defines `Draisine.Live`."""
         head = f"globalThis.Draisine = globalThis.Draisine || {{}};\nDraisine.manifest = {as_script(self.manifest)};\n"
-        return safe("\n".join([head, self.script, solver_script(), *(web_file(name) for name in RUNTIME)]))
+        machine = [machine_script()] if self.manifest["runtime"]["machine"] else []
+        return safe("\n".join([head, self.script, solver_script(), *machine, *(web_file(name) for name in RUNTIME)]))
 
 
 def bundle(model: Model | System | Equations | str, *, step: float | None = None) -> Bundle:
@@ -57,13 +58,23 @@ def bundle(model: Model | System | Equations | str, *, step: float | None = None
     if step is not None and not 0 < step < float("inf"):
         raise ArgumentError(f"step is the step size in seconds and must be positive; got {step!r}")
     name, description, described = _named(model)
-    refuse_unilateral("studio", described)
     system = described.freeze() if isinstance(described, Model) else described if isinstance(described, System) else None
     equations = described if isinstance(described, Equations) else derive(described)
     check_runnable(equations)
-    programs = Programs(equations, system, straight_running(equations))
+    programs = Programs(equations, system, _straight(described, equations))
     manifest = Manifest(programs, name or equations.name, (system.description if system is not None else "") or description, step)
     return Bundle(manifest.data(), safe(programs.script()))
+
+
+def _straight(described: Model | System | Equations, equations: Equations) -> StraightRunning | None:
+    """The linear model of straight running; with contacts that open that of wheels that roll, other contacts open."""
+    if not equations.unilateral:
+        return straight_running(equations)
+    if not isinstance(described, Model) or any(c.normal < 0 or c.bounded for c in equations.unilateral):
+        return None
+    rolling = derive(described.in_modes({c.name: "stick" if c.stands else "open" for c in equations.unilateral}))
+    same = [p.name for p in rolling.parameters] == [p.name for p in equations.parameters]
+    return straight_running(rolling) if same else None
 
 
 def _named(model: Model | System | Equations | str) -> tuple[str, str, Model | System | Equations]:

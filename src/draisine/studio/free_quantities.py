@@ -36,7 +36,7 @@ class FreeQuantities:
     def _rows(self) -> dict[str, Array]:
         """Gradients of all constraints and outputs, by level."""
         e = self.problem.equations
-        given = 0.0, np.zeros(len(e.inputs)), e.default_parameters
+        given = 0.0, np.zeros(len(e.inputs)), self.start.given[2]  # with the modes of contacts
         evaluate = self.problem.evaluation(given)
         levels: tuple[tuple[str, Pattern, Variables, Sequence[str]], ...] = (
             ("position", self.problem.by_q, "q", self.problem.unknowns[0]),

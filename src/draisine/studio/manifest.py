@@ -20,11 +20,14 @@ from draisine.program.program import DaeResidual, Program
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.solver import MAX_RESTED
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.mode_machine import KERNELS, Contents, contents, machine_record
 from draisine.studio import ranges
 from draisine.studio.appearance import Appearance, mesh_sensitivities
 from draisine.studio.free_quantities import FreeQuantities
 from draisine.studio.programs import Programs, amount_names
 from draisine.view.film.footage import Footage
+from draisine.view.plots.contact_modes import MODE_COLORS
 
 
 def pace(name: str) -> float:
@@ -42,6 +45,8 @@ def default_start(equations: Equations, name: str) -> dict[str, float]:
 Array = NDArray[np.float64]
 
 STEP = 0.002  # s: eight steps per frame, errors of a bicycle's step below 1e-9
+TOLERANCE = 1e-6  # relative, of steps with contacts that open
+_STEP_OF_CONTACTS = 0.008  # s: two steps per frame, whose lengths the loop chooses
 _FINE = 0.15  # step size times the fastest rate of the equations
 _LEAST_STEP = 5e-5  # smaller steps cannot run in real time
 _FALL = math.radians(80)
@@ -147,7 +152,7 @@ class Manifest:
         e, begin = self.equations, self.start
         labels = e.motion.output("outputs").labels
         slots = [s.name for s in e.motion.outputs]
-        u, p = np.zeros(len(e.inputs)), e.default_parameters
+        u, p = np.zeros(len(e.inputs)), begin.given[2]
         given: dict[str, ArrayLike] = {"t": [0.0], "q": begin.q, "v": begin.v, "u": u, "p": p}
         reported = e.motion(*(given[slot.name] for slot in e.motion.inputs))[slots.index("outputs")]
         found = dict(zip(labels, reported.tolist(), strict=True))
@@ -175,7 +180,7 @@ class Manifest:
         looked = self.programs.table["poses"]
         assert isinstance(looked, Program)
         values = {p.name: p.default for p in system.parameters}
-        (poses,) = looked([0.0], start.x, [values.get(p.name, p.default) for p in self.equations.parameters])
+        (poses,) = looked([0.0], start.x, [values.get(p.name, p.default) for p in self.equations.arguments])
         bodies = [body.name for body in system.bodies]
         matrices = {b: m.reshape(3, 4, order="F") for b, m in zip(bodies, poses.reshape(len(bodies), 12), strict=True)}
         return Appearance(system, self.equations, matrices)
@@ -222,6 +227,8 @@ class Manifest:
     def step_length(self) -> float:
         if self.step is not None:
             return self.step
+        if self.equations.unilateral:
+            return ranges.round_number(_STEP_OF_CONTACTS * pace(self.name))
         usual = STEP * pace(self.name)
         step = min(usual, _FINE / self._fastest) if self._fastest else usual
         if step < _LEAST_STEP:
@@ -255,8 +262,9 @@ class Manifest:
                 {"name": v.name, "stop": v.action == "stop", "description": v.description or v.name} for v in e.event_list
             ],
             "switches": self._switches(),
-            "fall": {"lean": outputs.index("lean"), "most": _FALL} if "lean" in outputs and not self._has_stop_event else None,
-            "turned": [k for k, s in enumerate(e.states) if s.name == "steer"],
+            "machine": self._machine(),
+            "fall": {"lean": outputs.index("lean"), "most": _FALL} if self._ends_by_lean else None,
+            "turned": [k for k, s in enumerate(e.states) if s.name == "steer" and not e.unilateral],
             "exact": linear.exact if linear is not None else None,
             "kept": self._kept(),
             "starts": self._starts(),
@@ -270,9 +278,31 @@ class Manifest:
             for s in (found.switches if found is not None else ())
         ]
 
+    def _machine(self) -> dict[str, Any] | None:
+        """Contacts that stick, slip and open: the records of the stepping loop, and the modes of the default start."""
+        e = self.equations
+        if not e.unilateral:
+            return None
+        p = np.asarray(self.start.given[2], dtype=float)
+        record = machine_record(e, self.start.x, p, DOP853(rtol=TOLERANCE, atol=1e-2 * TOLERANCE))
+        outputs = [o.name for o in e.outputs]
+        places = [[f"{c.name}_contact_{axis}" for axis in "xyz"] for c in e.unilateral]
+        return {
+            "contacts": [c.name for c in e.unilateral],
+            "stands": [c.stands for c in e.unilateral],
+            "places": [[outputs.index(name) for name in names] if names[0] in outputs else None for names in places],
+            "colors": ["", MODE_COLORS["slip"], MODE_COLORS["stick"]],
+            "kernels": KERNELS,
+            "record": _plain(contents(record)),
+            "start": p[len(e.parameters) :].tolist(),
+        }
+
     @property
-    def _has_stop_event(self) -> bool:
-        return any(event.action == "stop" for event in self.equations.event_list)
+    def _ends_by_lean(self) -> bool:
+        """Whether a lean of 80° is a fall: without events of the model, and without contacts on which it may lie."""
+        e = self.equations
+        stops = any(event.action == "stop" for event in e.event_list)
+        return not stops and not e.unilateral and "lean" in [o.name for o in e.outputs]
 
     def _kept(self) -> list[str]:
         """Names of quantities kept constant while sliders move: an independent set, lean and speed first."""
@@ -328,6 +358,23 @@ class Manifest:
         ]
         radii = [{"what": f"the radius of {w.name}", "at": place[f"radius of wheel {w.name!r}"]} for w in self.system.wheels]
         return {"positive": [*masses, *radii], "tensors": tensors}
+
+
+def _plain(found: Contents) -> dict[str, Any]:
+    """Contents of a record as JSON data; null stands for infinity. Arrays of zeros have a shape only."""
+
+    def number(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "kind": found.kind,
+        "numbers": {name: number(value) for name, value in found.numbers.items()},
+        "arrays": {
+            name: [list(array.shape), [number(value) for value in array.ravel().tolist()]] if array.any() else [list(array.shape)]
+            for name, array in found.arrays.items()
+        },
+        "records": {name: _plain(inner) for name, inner in found.records.items()},
+    }
 
 
 def _limits(limits: ranges.Range) -> dict[str, float]:

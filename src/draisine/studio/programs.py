@@ -31,6 +31,7 @@ from draisine.program.switching import Switching, find_switching
 from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.solver import SOLVER
+from draisine.simulation.mode_machine import MACHINE, NAMES, check_machine, machine_programs, record_fields
 from draisine.stability.closed_form_family import EXACT
 from draisine.stability.steady_family import Family
 
@@ -109,12 +110,11 @@ class Programs:
         """Programs by their name in the page."""
         e = self.equations
         found: dict[str, Exported | None] = {
-            "dynamics": e.explicit,
+            **({"dynamics": e.explicit} if not e.unilateral else machine_programs(e)),
             "report": self._report(),
             "starts": self.starts.program(),
-            "project": e.project,
+            **({"project": e.project, "monitor": e.monitor} if not e.unilateral else {}),
             "events": e.events if e.event_list else None,
-            "monitor": e.monitor,
             "poses": poses_program(e, self.system) if self.system is not None else None,
             "amounts": amounts_program(e, self.system) if self.system is not None else None,
             "straight": self.straight.program if self.straight is not None else None,
@@ -146,14 +146,25 @@ class Programs:
 @cache
 def solver_script() -> str:
     """The solver of consistent starts, translated from Python."""
-    exported = ("run", "FIND", "FIND_FAR", "EVALUATE", "REST", "FULFILLED")
-    modules = (*SOLVER.sources, SOLVER.module)
-    return f"{script(modules, exported, 'Draisine.solver')}Draisine.solver.SHAPES = {json.dumps(SHAPES)};\n"
+    constants = ("FIND", "FIND_FAR", "EVALUATE", "REST", "FULFILLED")
+    return f"{script(SOLVER, constants, 'Draisine.solver')}Draisine.solver.SHAPES = {json.dumps(SHAPES)};\n"
+
+
+@cache
+def machine_script() -> str:
+    """The stepping loop with contacts that stick, slip and open, translated from Python."""
+    # objects with all fields at once, which engines access quickly
+    made = ", ".join(
+        f"{name}: () => ({{ {', '.join(f'{field}: 0' for field in fields)} }})" for name, fields in record_fields().items()
+    )
+    return f"{script(MACHINE, NAMES, 'Draisine.machine')}Draisine.machine.records = {{ {made} }};\n"
 
 
 def check_runnable(equations: Equations) -> None:
     """Raise `ModelError` for equations that an explicit method cannot step in real time."""
     dynamics, name = equations.dynamics, equations.name
+    if equations.unilateral:
+        check_machine(equations, "the studio")
     if isinstance(dynamics, DaeResidual):
         raise ModelError(
             f"{name!r} cannot run in the studio: it is given as 0 = F(t, x, ẋ), which needs an implicit method; reduce its "
@@ -180,7 +191,7 @@ def poses_program(equations: Equations, system: System) -> Program:
     kinematics = body_poses(system)
     labels = {slot.name: slot.labels for slot in kinematics.inputs}
     coordinates = [c.name for c in equations.coordinates]
-    names = [p.name for p in equations.parameters]
+    names = [p.name for p in equations.arguments]
     missing = [label for label in labels["q"] if label not in coordinates]
     if missing:
         raise ModelError(f"{equations.name!r} moves without the coordinate {missing[0]!r}, which says where its bodies are")
@@ -196,7 +207,7 @@ def poses_program(equations: Equations, system: System) -> Program:
 def amounts_program(equations: Equations, system: System) -> Program:
     """(p) → masses, moments of inertia, radii and other checked amounts, in the order of `amount_names`."""
     scope = Scope(system)
-    names = [q.name for q in equations.parameters]
+    names = [q.name for q in equations.arguments]  # on modes nothing depends
     p = ca.SX.sym("p", len(names))
     values = [scope.value(expression) for _, expression in amounts(system)]
     reported = ca.vertcat(*values) if values else ca.SX(0, 1)

@@ -90,6 +90,11 @@ def _step_of(ride: Trajectory) -> float:
     if not isinstance(settings, dict):
         raise ArgumentError(f"this run of {ride.model!r} was not recorded in the studio: it has no step size")
     step = settings.get("step")
+    if settings.get("method") == "DOP853":
+        raise ArgumentError(
+            f"the ride of {ride.model!r} has contacts that stick, slip and open: its steps end where modes change, and are not "
+            "repeated one by one; simulate from its start with its inputs, and compare"
+        )
     if settings.get("method") != "RK4" or not isinstance(step, int | float) or not 0 < step < math.inf:
         raise ArgumentError(f"the ride of {ride.model!r} should say {{'method': 'RK4', 'step': seconds}}, got {settings!r:.80}")
     return float(step)

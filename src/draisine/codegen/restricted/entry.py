@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from draisine.codegen.background import start
@@ -88,9 +89,14 @@ class Entry:
         if (known is None or not known.optimized) and not is_level_given() and stored_object(key) is None and claim(key):
             start(__name__, optimize.__name__, self._as_text())
 
+    @property
+    def home(self) -> ModuleType:
+        """The module of the function."""
+        return import_module(self.module)
+
     def text(self) -> str:
         """The LLVM module, with the one symbol `SYMBOL`; it is the same on every machine."""
-        function = getattr(import_module(self.module), self.function)
+        function = getattr(self.home, self.function)
         return llvm_text(f"{self.module}.{self.function}", {SYMBOL: function}, (self.module, *self.sources), Options(self.fixed))
 
     def compile(self) -> bytes:

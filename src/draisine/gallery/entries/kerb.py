@@ -32,7 +32,7 @@ REAR, FRONT, WHEELBASE = 0.3, 0.35, 1.02
 RIDES = (("slow", 1.0, 2.2), ("fast", 3.0, 1.0))  # speed and duration
 
 
-@live(start={"frame_x": -2.0, "speed": 3.0})
+@live(start={"frame_x": -3.3, "frame_z": REAR, "speed": 3.0, "rear_wheel_spin": 3.0 / REAR, "front_wheel_spin": 3.0 / FRONT})
 def kerb_bicycle() -> Model:
     """The benchmark bicycle with friction at its wheels, on a ground that ends in a kerb at x = 0."""
     m = Model.of(braking_bicycle().freeze())

@@ -58,8 +58,11 @@ def load_terms_at(s: Stepper, time: float) -> None:
     """The same at (time, point)."""
     c = s.modes
     s.time[0] = time
-    results = (c.mass, c.force, c.row, c.bias, c.speed, c.gap, c.coefficient, c.landing)
-    call_kernel(c.terms, (s.time, s.point, s.u, s.parameters), results)
+    call_kernel(
+        c.terms,
+        (s.time, s.point, s.u, s.parameters),
+        (c.mass, c.force, c.row, c.bias, c.speed, c.gap, c.coefficient, c.landing),
+    )
 
 
 def update_hoisted_values(s: Stepper) -> None:

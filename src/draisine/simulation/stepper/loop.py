@@ -367,7 +367,9 @@ def change_at(s: Stepper, row: int) -> int:
             s.modes.outcome = ENDLESS
             return CONTACT_UNSOLVED
         return change_modes_varied(s, row)
-    reason = beyond_limit(s, change_branches(s, row))
+    reason = CONTINUE
+    if s.branch_margins > 0 or s.restarts > 0:
+        reason = beyond_limit(s, change_branches(s, row))
     if s.unilateral != 0 and reason == CONTINUE:
         reason = change_modes_varied(s, -1)  # forces may have jumped
     return reason

@@ -355,7 +355,9 @@ def begin_branches(s: Stepper) -> int:
     if s.switch_count == 0 or s.switch_time[s.switch_count - 1] != s.t:  # the driver restarts some equations after a switch
         s.switches_here = 0
     use_branches(s)
-    if s.variations > 0 and s.branch_margins > 0 and s.phase == FRESH:
+    if s.branch_margins == 0:
+        return CONTINUE
+    if s.variations > 0 and s.phase == FRESH:
         check_start(s)
     for j in range(s.branch_margins):
         if is_sliding_on(s, j) < 0:

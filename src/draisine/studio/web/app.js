@@ -1,7 +1,7 @@
 // The studio: one or two live models, controls, panels, and time.
 (() => {
   "use strict";
-  const { Theatre, Controls, Designs, Links, Rides, Row, Stability, Loads, Lifts, Charts, Gauge, hush, notify, refuse, words, WINDOW } = DraisineStudio;
+  const { Theatre, Controls, Designs, Links, Rides, Row, Stability, Loads, Lifts, Modes, Charts, Gauge, hush, notify, refuse, words, WINDOW } = DraisineStudio;
   const { Live } = Draisine;
   const $ = (id) => document.getElementById(id), root = document.documentElement;
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -23,6 +23,7 @@
         stability: new Stability(manifest, css),
         loads: new Loads(manifest, this.live, css),
         lifts: new Lifts(manifest),
+        modes: new Modes(manifest),
         charts: new Charts(manifest, css, this.theatre ? $("strips") : $("sheet")),
       };
       this.designs = new Designs(this);
@@ -340,7 +341,7 @@
       this.awake = Math.max(this.awake - 1, 0);
       if (this.rides.shown) this.rides.forward(passed * this.pace);
       else if (this.riding) this.advance(passed);
-      const one = this.shown, { stability, loads, lifts, charts } = this.board;
+      const one = this.shown, { stability, loads, lifts, modes, charts } = this.board;
       this.sample(one);
       this.theatre?.show(one, passed);
       if (this.riding) this.theatre?.ease(passed);
@@ -349,6 +350,7 @@
         stability.update(now, this.both);
         loads.update(this.samples, one);
         lifts.update(this.samples);
+        modes.update(this.live);
         charts.update(this.samples);
       }
       if (this.count % 6 === 0 || !this.riding) this.clock();

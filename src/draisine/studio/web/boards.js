@@ -95,7 +95,8 @@
   class Lifts {
     constructor(manifest) {
       const end = "_normal_force";
-      this.contacts = manifest.outputs.map(({ name }, at) => ({ name, at })).filter(({ name }) => name.endsWith(end))
+      const open = (manifest.runtime.machine?.contacts ?? []).map((name) => name + end); // these do lift off
+      this.contacts = manifest.outputs.map(({ name }, at) => ({ name, at })).filter(({ name }) => name.endsWith(end) && !open.includes(name))
         .map(({ name, at }) => ({ name: words(name.slice(0, -end.length)), at }));
     }
 
@@ -103,6 +104,32 @@
       const { outputs } = samples[samples.length - 1], lifted = this.contacts.filter(({ at }) => outputs[at] < 0);
       const text = lifted.length ? `The ground would have to pull on ${lifted.map(({ name }) => name).join(" and ")}: it would lift off` : "";
       if ($("lifts").textContent !== text) $("lifts").textContent = text;
+    }
+  }
+
+  /** Contacts that stick, slip and open: the mode of each as text, in its color. */
+  class Modes {
+    constructor(manifest) {
+      const { machine } = manifest.runtime;
+      $("contacts").hidden = !machine;
+      this.items = (machine?.contacts ?? []).map((name, i) => {
+        const row = $("modes").tBodies[0].insertRow(), mark = element("i", "");
+        row.append(element("th", words(name), { scope: "row" }));
+        const cell = row.insertCell(), text = element("span", "");
+        cell.append(mark, text);
+        return { mark, text, i, mode: -1 };
+      });
+      this.colors = machine?.colors;
+    }
+
+    update(live) {
+      for (const item of this.items) {
+        const mode = live.contacts.mode(item.i);
+        if (mode === item.mode) continue;
+        item.mode = mode;
+        item.text.textContent = Draisine.MODES[mode];
+        item.mark.style.background = this.colors[mode] || "transparent";
+      }
     }
   }
 
@@ -179,5 +206,5 @@
     $("differences").caption.hidden = body.rows.length > 0;
   }
 
-  Object.assign(DraisineStudio, { Stability, Loads, Lifts, Charts, differences, WINDOW });
+  Object.assign(DraisineStudio, { Stability, Loads, Lifts, Modes, Charts, differences, WINDOW });
 })();

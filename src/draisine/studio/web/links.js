@@ -18,6 +18,7 @@
     for (const { name, default: usual } of manifest.targets) if (name in start && start[name] !== usual) found.append(`s.${name}`, String(start[name]));
     found.append("time", String(snapshot.time));
     found.append("state", Array.from(snapshot.state, String).join(","));
+    if (snapshot.modes) found.append("modes", [snapshot.modes, rival?.modes ?? []].map((modes) => modes.join("")).join("."));
     return "#" + found.toString();
   }
 
@@ -28,7 +29,7 @@
     if (text.length > LONGEST) throw new Error(`it has ${text.length} characters, more than the ${LONGEST} that are read`);
     const names = (entries) => new Set(entries.map(({ name }) => name)), parameters = names(manifest.parameters);
     const known = { p: parameters, b: parameters, s: names(manifest.targets) };
-    const found = { p: {}, b: {}, s: {}, compare: false, time: 0, state: null, rival: null }, seen = new Set();
+    const found = { p: {}, b: {}, s: {}, compare: false, time: 0, state: null, rival: null, modes: [] }, seen = new Set();
     for (const [key, value] of new URLSearchParams(text)) {
       if (seen.has(key)) throw new Error(`${quoted(key)} is said twice`);
       seen.add(key);
@@ -40,6 +41,7 @@
         if (value !== manifest.name) throw new Error(`it is for the model ${quoted(value)}, and this is ${quoted(manifest.name)}`);
       } else if (key === "time") found.time = number(value, key);
       else if (key === "compare") { if (value !== "1") throw new Error(`compare is 1 or absent, not ${quoted(value)}`); found.compare = true; }
+      else if (key === "modes") found.modes = digits(value, manifest);
       else if (key === "state" || key === "rival") found[key] = numbers(value, manifest);
       else throw new Error(`${quoted(key)} means nothing here`);
     }
@@ -51,6 +53,14 @@
     const parts = text.split(",");
     if (parts.length !== manifest.states.length) throw new Error(`its state has ${parts.length} numbers; ${manifest.name} has ${manifest.states.length}`);
     return parts.map((part, i) => number(part, manifest.states[i].name));
+  }
+
+  /** Modes of contacts, 0 to 2, of A and of B. */
+  function digits(text, manifest) {
+    const count = manifest.runtime.machine?.contacts.length ?? 0, parts = text.split(".");
+    const right = (part, k) => /^[012]*$/.test(part) && (part.length === count || (k === 1 && !part));
+    if (!count || parts.length !== 2 || !parts.every(right)) throw new Error(`its modes must be ${count} digits from 0 to 2`);
+    return parts.map((part) => (part ? Array.from(part, Number) : undefined));
   }
 
   function number(text, name) {
@@ -102,14 +112,14 @@
     }
 
     /** Null, or why not. */
-    take({ p, b, s, compare, time, state, rival }) {
+    take({ p, b, s, compare, time, state, rival, modes }) {
       const { studio } = this, { live, designs, manifest } = studio, { usual } = designs;
       studio.start = { ...manifest.start, ...s };
-      const put = (one, place) => (place ? one.restore({ parameters: designs.of(one), state: place, time }) : null);
-      const refused = live.setParameters({ ...usual, ...p }) ?? live.reset(studio.start) ?? put(live, state)
+      const put = (one, place, own) => (place ? one.restore({ parameters: designs.of(one), state: place, time, modes: own }) : null);
+      const refused = live.setParameters({ ...usual, ...p }) ?? live.reset(studio.start) ?? put(live, state, modes[0])
         ?? designs.compare(compare, { ...usual, ...b });
       designs.choose("a");
-      return refused ?? (compare ? put(studio.rival, rival) : null);
+      return refused ?? (compare ? put(studio.rival, rival, modes[1]) : null);
     }
   }
 

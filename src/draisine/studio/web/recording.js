@@ -16,7 +16,8 @@
       this.live = live;
       this.on = false;
       this.states = manifest.states.length;
-      this.width = 1 + this.states + manifest.inputs.length;
+      this.modes = live.p.length - live.parameters.length; // of contacts, behind the parameters
+      this.width = 1 + this.states + manifest.inputs.length + this.modes;
       this.rows = 0;
       this.cuts = []; // rows before which the state was changed from outside
       this.table = new Float64Array(0);
@@ -60,6 +61,7 @@
       this.table[at] = live.time;
       this.table.set(live.state, at + 1);
       this.table.set(live.inputs, at + 1 + this.states);
+      this.table.set(live.p.subarray(live.parameters.length), at + width - this.modes);
       this.rows += 1;
     }
 
@@ -83,8 +85,11 @@
       const { live, width, table, states } = this;
       const at = k * width;
       const x = table.subarray(at + 1, at + 1 + states);
-      const u = table.subarray(at + 1 + states, at + width);
+      const u = table.subarray(at + 1 + states, at + width - this.modes);
+      const modes = live.p.slice(live.parameters.length);
+      live.p.set(table.subarray(at + width - this.modes, at + width), live.parameters.length);
       const reported = live.report(table[at], x, u);
+      live.p.set(modes, live.parameters.length);
       const fields = [table[at]];
       for (const { from, k: place } of this.channels) fields.push(pick(from, place, x, u, reported));
       return fields.join(",");
@@ -144,11 +149,11 @@
       status: { kind: fell ? "EVENT" : "FINISHED", message: fell ? live.why : "recorded in the studio", warnings: live.warning ? [live.warning] : [] },
       events: [],
       segments,
-      statistics: { evaluations: 4 * Math.max(rows - 1, 0), accepted: Math.max(rows - 1, 0), rejected: 0, steps: Math.max(rows - 1, 0) },
+      statistics: { evaluations: live.contacts ? live.contacts.record.evaluations : 4 * Math.max(rows - 1, 0), accepted: Math.max(rows - 1, 0), rejected: 0, steps: Math.max(rows - 1, 0) },
       seconds: {},
       parameters,
       channels: recorder.channels.map(({ from, k, ...column }) => column),
-      scene: { studio: { method: "RK4", step: live.h, projected: Boolean(live.programs.project) } },
+      scene: { studio: { method: live.contacts ? "DOP853" : "RK4", step: live.h, projected: Boolean(live.programs.project) } },
     };
     const lines = Object.entries(entries).map(([key, value]) => `# ${key}: ${JSON.stringify(value)}`);
     lines.push(["time", ...recorder.channels.map((channel) => channel.name)].join(","));

@@ -59,7 +59,8 @@
   class Ride {
     static async read(file, live, manifest) {
       if (file.size > LARGEST) throw new Error(`it has ${(file.size / 1e6).toFixed(0)} MB, more than the ${LARGEST / 1e6} MB that are read`);
-      const { head, times, rows } = parsed(await file.text(), manifest.states.map(({ name }) => name));
+      const modes = (manifest.runtime.machine?.contacts ?? []).map((name) => `${name}_mode`);
+      const { head, times, rows } = parsed(await file.text(), [...manifest.states.map(({ name }) => name), ...modes]);
       if (head.get("model") !== manifest.name) throw new Error(`it is a ride of “${String(head.get("model")).slice(0, 40)}”, and this is “${manifest.name}”`);
       const given = head.get("parameters");
       if (typeof given !== "object" || given === null || Array.isArray(given)) throw new Error("it does not say its parameters");
@@ -73,7 +74,10 @@
       Object.assign(this, { live, times, rows, parameters, at: 0, time: times[0], begin: times[0], end: times[times.length - 1] });
     }
 
-    snapshot(k) { return { parameters: this.parameters, state: this.rows[k], time: this.times[k] }; }
+    snapshot(k) {
+      const row = this.rows[k], count = this.live.state.length, modes = row.length > count ? { modes: row.slice(count) } : {};
+      return { parameters: this.parameters, state: row.slice(0, count), time: this.times[k], ...modes };
+    }
 
     seek(time) {
       this.time = Math.min(Math.max(time, this.begin), this.end);

@@ -18,8 +18,11 @@
       this.manifest = manifest;
       this.programs = programs;
       this.h = runtime.step;
-      this.parameters = Float64Array.from(manifest.parameters.map((p) => p.default));
       this.inputs = new Float64Array(manifest.inputs.length);
+      const count = manifest.parameters.length;
+      this.p = new Float64Array(count + (runtime.machine ? runtime.machine.start.length : 0)); // with the modes of contacts behind
+      this.parameters = this.p.subarray(0, count);
+      this.parameters.set(manifest.parameters.map((p) => p.default));
       this.state = new Float64Array(n);
       this.time = 0;
       this.status = "ok";
@@ -42,6 +45,7 @@
       this._forces = manifest.forces.map((force) => ({ name: force.name, at: [0, 0, 0], force: [0, 0, 0] }));
       this.warning = ""; // that a motion is not integrated as it should be
       this._switches = runtime.switches.length ? new home.Switches(this) : null;
+      this.contacts = runtime.machine ? new home.Contacts(this) : null;
       this.sense = new home.Sense(this);
       this.starts = new home.Starts(this);
       this._recorder = new home.Recorder(this);
@@ -53,16 +57,38 @@
 
     // Restart from targets by name; null, or the reason for a refusal.
     reset(targets) {
-      const before = this.time;
+      const before = this._kept();
       this.time = 0;
-      const found = this.starts.solve(targets || {}, null);
-      if (!found.why && !this._settle(found.x)) found.why = "the equations have no finite value there";
-      if (found.why) {
-        this.time = before;
-        return found.why;
-      }
+      const found = this._start(targets || {});
+      if (!found.why) found.why = this._settle(found.x);
+      if (found.why) return this._undo(before, found.why);
       this._begin();
       return null;
+    }
+
+    // What a refused change puts back.
+    _kept() {
+      return { p: Float64Array.from(this.p), time: this.time };
+    }
+
+    _undo({ p, time }, why) {
+      this.p.set(p);
+      this.time = time;
+      if (this.contacts) this.contacts.begin(this.state, time);
+      return why;
+    }
+
+    // Targets with the first modes of contacts that allow them.
+    _start(targets) {
+      if (!this.contacts) return this.starts.solve(targets, null);
+      let first = null;
+      for (const modes of this.contacts.candidates()) {
+        this.contacts.modes = modes;
+        const found = this.starts.solve(targets, null);
+        if (!found.why) return found;
+        first = first || found;
+      }
+      return first;
     }
 
     _begin() {
@@ -73,19 +99,25 @@
       this._zero = this.time;
       this._count = 0;
       if (this.programs.events) {
-        this.programs.events(this.time, this.state, this.inputs, this.parameters, this._values);
+        this.programs.events(this.time, this.state, this.inputs, this.p, this._values);
         for (let i = 0; i < this._values.length; i++) this._signs[i] = Math.sign(this._values[i]);
       }
       this._recorder.restart();
     }
 
-    // Accept a state if the equations are finite there.
+    // Accept a state if the equations are finite there; null, or the reason for a refusal.
     _settle(x) {
-      if (!finite(x)) return false;
-      this.programs.dynamics(this.time, x, this.inputs, this.parameters, this._k1);
-      if (!finite(this._k1)) return false;
-      this.state.set(x);
-      return true;
+      if (finite(x)) this._field(this.time, x, this._k1);
+      if (!finite(x) || !finite(this._k1)) return "the equations have no finite value there";
+      const why = this.contacts ? this.contacts.begin(x, this.time) : null;
+      if (!why) this.state.set(this.contacts ? this.contacts.record.x.subarray(0, x.length) : x);
+      return why;
+    }
+
+    // The state derivative in the present modes of contacts.
+    _field(time, x, to) {
+      if (this.contacts) this.contacts.field(time, x, to);
+      else this.programs.dynamics(time, x, this.inputs, this.p, to);
     }
 
     // ------------------------------------------------------------ stepping
@@ -98,6 +130,7 @@
       this._owed += seconds;
       while (this._owed >= this.h * (1 - 1e-9)) {
         this._owed -= this.h;
+        if (this.contacts) this.contacts.press();
         this._recorder.note();
         this._step();
         if (this.status !== "ok") {
@@ -110,6 +143,7 @@
 
     _take(inputs) {
       this.inputs.fill(0);
+      if (this.contacts) this.contacts.release();
       for (const name in inputs) {
         const place = this._input.get(name);
         const value = inputs[name];
@@ -121,7 +155,7 @@
 
     // The classical Runge–Kutta method for a step of h; `to` is none of the arrays given.
     _stages(field, time, from, h, to) {
-      const { inputs, parameters, _k1: k1, _k2: k2, _k3: k3, _k4: k4 } = this;
+      const { inputs, p: parameters, _k1: k1, _k2: k2, _k3: k3, _k4: k4 } = this;
       const n = from.length;
       field(time, from, inputs, parameters, k1);
       for (let i = 0; i < n; i++) to[i] = from[i] + 0.5 * h * k1[i];
@@ -134,12 +168,18 @@
     }
 
     _step() {
-      const { state, inputs, parameters, h, time, programs, _x } = this;
-      if (this._switches) this._switches.step(_x);
+      const { state, inputs, h, time, programs, _x } = this;
+      if (this.contacts) {
+        const why = this.contacts.step(this._zero + (this._count + 1) * h, _x);
+        if (why) {
+          this._end("not finite", `${why}: the state before is kept`);
+          return;
+        }
+      } else if (this._switches) this._switches.step(_x);
       else this._stages(programs.dynamics, time, state, h, _x);
       let reached = _x;
-      if (programs.project) {
-        programs.project(time + h, _x, inputs, parameters, this._new, this._error);
+      if (programs.project && !this.contacts) {
+        programs.project(time + h, _x, inputs, this.p, this._new, this._error);
         reached = this._new;
         if (this._error[0] > LOOSE) {
           this._end("fallen", "its constraints can no longer be met");
@@ -159,7 +199,7 @@
 
     // Whether it has fallen: by the model's events, by its lean, or at a singular position.
     _watch() {
-      const { programs, time, state, inputs, parameters, manifest } = this;
+      const { programs, time, state, inputs, p: parameters, manifest } = this;
       const runtime = manifest.runtime;
       if (programs.events) {
         programs.events(time, state, inputs, parameters, this._values);
@@ -193,7 +233,7 @@
 
     // Values of the report, of now unless a state is given; the next call overwrites them.
     report(time = this.time, state = this.state, inputs = this.inputs) {
-      this.programs.report(time, state, inputs, this.parameters, ...this._reportSlots);
+      this.programs.report(time, state, inputs, this.p, ...this._reportSlots);
       return this._reported;
     }
 
@@ -219,7 +259,7 @@
     // x y z qw qx qy qz of each body.
     poses() {
       if (!this.programs.poses) return this._poses;
-      this.programs.poses(this.time, this.state, this.parameters, this._matrices);
+      this.programs.poses(this.time, this.state, this.p, this._matrices);
       for (let b = 0; b < this.manifest.bodies.length; b++) turn(this._matrices, 12 * b, this._poses, 7 * b);
       return this._poses;
     }
@@ -264,17 +304,14 @@
       }
       const why = this.sense.senseless(wanted);
       if (why) return why;
-      const before = Float64Array.from(this.parameters);
+      const before = this._kept();
       const { q, v, targets } = this._motion();
       this.parameters.set(wanted);
       let found = this.starts.solve(targets, { q, v });
       if (found.why) found = this.starts.solve({}, { q, v });
       if (!found.why) this._carry(found.x);
-      if (!found.why && !this._settle(found.x)) found.why = "the equations have no finite value there";
-      if (found.why) {
-        this.parameters.set(before);
-        return found.why;
-      }
+      if (!found.why) found.why = this._settle(found.x);
+      if (found.why) return this._undo(before, found.why);
       if (this.status !== "fallen") this._begin();
       return null;
     }
@@ -310,13 +347,17 @@
       const first = this.manifest.runtime.coordinates;
       const count = this.manifest.runtime.independent.length;
       this._x.set(this.state);
+      if (push.input !== undefined && this.contacts) {
+        this.contacts.push(this._input.get(push.input), amount); // friction bounds the forces of contacts
+        return;
+      }
       if (push.input !== undefined) {
         const { _k1: still, _k2: pushed } = this;
         const place = this._input.get(push.input);
         const kept = this.inputs[place];
-        this.programs.dynamics(this.time, this.state, this.inputs, this.parameters, still);
+        this._field(this.time, this.state, still);
         this.inputs[place] = kept + 1;
-        this.programs.dynamics(this.time, this.state, this.inputs, this.parameters, pushed);
+        this._field(this.time, this.state, pushed);
         this.inputs[place] = kept;
         for (let i = first; i < first + count; i++) this._x[i] += amount * (pushed[i] - still[i]);
       } else {
@@ -325,8 +366,8 @@
       }
       const pushed = Float64Array.from(this._x);
       this._recorder.note();
-      if (this._settle(pushed)) this._recorder.cut();
-      else this._end("not finite", "the push leads nowhere");
+      if (this._settle(pushed)) this._end("not finite", "the push leads nowhere");
+      else this._recorder.cut();
     }
 
     // ------------------------------------------------------------ snapshots and recording
@@ -336,7 +377,8 @@
       this.manifest.parameters.forEach((p, k) => {
         if (this.parameters[k] !== p.default) parameters[p.name] = this.parameters[k];
       });
-      return { parameters, state: Array.from(this.state), time: this.time };
+      const modes = this.contacts ? { modes: this.contacts.modes } : {};
+      return { parameters, state: Array.from(this.state), time: this.time, ...modes };
     }
 
     // null, or the reason for a refusal; a snapshot is checked, and nothing changes unless all of it is valid.
@@ -347,15 +389,12 @@
       for (const [name, value] of Object.entries(snapshot.parameters)) wanted[this.sense.place.get(name)] = value;
       const senseless = this.sense.senseless(wanted);
       if (senseless) return senseless;
-      const before = { parameters: Float64Array.from(this.parameters), state: Float64Array.from(this.state), time: this.time };
+      const before = this._kept();
       this.parameters.set(wanted);
+      if (snapshot.modes) this.contacts.modes = snapshot.modes;
       this.time = snapshot.time;
       const x = Float64Array.from(snapshot.state);
-      if (!this._closed(x) || !this._settle(x)) {
-        this.parameters.set(before.parameters);
-        this.time = before.time;
-        return "the state is not one that the model can be in";
-      }
+      if (!this._closed(x) || this._settle(x)) return this._undo(before, "the state is not one that the model can be in");
       this._begin();
       return null;
     }
@@ -364,7 +403,7 @@
     _closed(x) {
       if (!this.programs.project) return true;
       for (let round = 0; round < 8; round++) {
-        this.programs.project(this.time, x, this.inputs, this.parameters, this._new, this._error);
+        this.programs.project(this.time, x, this.inputs, this.p, this._new, this._error);
         if (!finite(this._new) || !(this._error[0] < 0.1)) return false;
         if (this._error[0] <= 1e-12) return true;
         x.set(this._new);

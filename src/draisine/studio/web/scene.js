@@ -37,6 +37,7 @@
       this.bent = new Float64Array(this.morphs.length); // by how much of each parameter
       this.arrows = new Map();
       this.tracks = new Map();
+      this.dots = (manifest.runtime.machine?.places ?? []).map((place) => (place ? this.actor.dot() : null));
     }
 
     move(layers, scale) {
@@ -52,9 +53,23 @@
       forces.forEach(({ name, at, force }, k) => {
         if (!this.arrows.has(name)) this.arrows.set(name, actor.arrow());
         this.arrows.get(name).point(at, force, scale, layers.forces);
-        this.leave(name, at, k);
+        if (this.rolls(name)) this.leave(name, at, k);
       });
+      this.mark();
       return { poses, forces };
+    }
+
+    /** Whether a contact leaves a track: not where it is open, and no point that only lands. */
+    rolls(name) {
+      const { machine } = this.manifest.runtime, place = machine?.contacts.indexOf(name) ?? -1;
+      return place < 0 || (this.live.contacts.mode(place) > 0 && (machine.stands[place] || !machine.stands.some(Boolean)));
+    }
+
+    /** Closed contacts in the colors of their modes. */
+    mark() {
+      if (!this.dots.length) return;
+      const { live, dots } = this, { places, colors } = this.manifest.runtime.machine, { outputs } = live.report();
+      dots.forEach((dot, i) => dot?.mark(places[i].map((k) => outputs[k]), colors[live.contacts.mode(i)]));
     }
 
     /** Shapes for the current parameters. */

@@ -63,7 +63,7 @@
     // A state from a link or a file.
     malformed(snapshot) {
       if (typeof snapshot !== "object" || snapshot === null || Array.isArray(snapshot)) return "a state to restore is an object";
-      const { parameters, state, time } = snapshot;
+      const { parameters, state, time, modes } = snapshot;
       if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters)) return "its parameters are missing";
       const names = Object.keys(parameters);
       if (names.length > this.live.manifest.parameters.length) return "it has more parameters than the model";
@@ -73,6 +73,10 @@
       }
       if (!Array.isArray(state) || state.length !== this.live.state.length) return `its state must have ${this.live.state.length} numbers`;
       if (!state.every((value) => typeof value === "number" && Number.isFinite(value) && Math.abs(value) < 1e9)) return "its state has values that are not finite numbers";
+      const contacts = this.live.contacts?.names.length ?? 0;
+      if (modes !== undefined && !(Array.isArray(modes) && modes.length === contacts && modes.every((mode) => [0, 1, 2].includes(mode)))) {
+        return `its modes must be ${contacts} numbers of contacts: 0 open, 1 slips, 2 sticks`;
+      }
       if (typeof time !== "number" || !(time >= 0 && time < 1e9)) return "its time is no time";
       return null;
     }

@@ -131,7 +131,7 @@
         q: Float64Array.from(table.q0),
         v: Float64Array.from(table.v0),
         u: this.u,
-        p: live.parameters,
+        p: live.p,
         values: new Float64Array(sizes.values),
         by_q: new Float64Array(sizes.by_q),
         by_v: new Float64Array(sizes.by_v),
@@ -217,7 +217,7 @@
       const dependent = n - independent.length;
       const decided = () => (system.factors.rank === system.rows ? stage.count : bare().rankAt(stage.unknowns));
       if (!dependent || decided() >= dependent) return null;
-      const { time, parameters, programs } = this.live;
+      const { time, p: parameters, programs } = this.live;
       const condition = new Float64Array(1);
       if (programs.monitor) programs.monitor(time, this.state(q, stage.unknowns, {}), this.u, parameters, condition);
       if (!(condition[0] <= TRUSTED * condition_limit)) return null; // the independent velocities say nothing about the others

@@ -234,9 +234,7 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
     middle = np.concatenate([m[:, :2, 3] for m in matrices.values()])
     low, high = middle.min(axis=0) - 1.5, middle.max(axis=0) + 1.5
     if system.ground.profile:
-        x = np.unique(np.concatenate([np.linspace(low[0], high[0], _CELLS + 1), _corners(system, values, low[0], high[0])]))
-        y = np.linspace(low[1], high[1], 13)
-        return Ground(x, y, np.repeat(_heights(system, values, x)[:, None], len(y), axis=1))
+        return profile_ground(system, values, low, high)
     if not system.ground.curved:
         x, y = (np.array([low[k], high[k]]) for k in (0, 1))
         return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :])
@@ -251,6 +249,13 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
 
 
 _FACE = 1e-4  # m, over which a vertical face of a profile is drawn
+
+
+def profile_ground(system: System, values: Mapping[str, float], low: Array, high: Array) -> Ground:
+    """The ground of a profile between two corners in x and y."""
+    x = np.unique(np.concatenate([np.linspace(low[0], high[0], _CELLS + 1), _corners(system, values, low[0], high[0])]))
+    y = np.linspace(low[1], high[1], 13)
+    return Ground(x, y, np.repeat(_heights(system, values, x)[:, None], len(y), axis=1))
 
 
 def _corners(system: System, values: Mapping[str, float], low: float, high: float) -> Array:
