@@ -93,7 +93,8 @@ def test_every_model_lives(reported, name):
     assert np.all(np.abs(np.array(said["xdot"]) - expected) <= 1e-9 * np.maximum(1.0, np.abs(expected)))
     assert len(said["outputs"]) == len(manifest["outputs"]) and len(said["poses"]) == 7 * len(manifest["bodies"])
     assert said["x"] != said["start"] or not np.any(expected)
-    assert not said["whys"] and said["moved"] < 1e-7, "a slider moved there and back"
+    most = 1e-5 if equations.unilateral else 1e-7  # steps with contacts have a tolerance of 1e-6
+    assert not said["whys"] and said["moved"] < most, "a slider moved there and back"
     assert (manifest["linear"] is not None) >= (name in WITH_SPECTRUM)
     assert manifest["start"].keys() == gallery.live(name).start.keys()
     json.dumps(manifest, allow_nan=False)

@@ -105,8 +105,8 @@ ACROSS_MODES = frozenset(
 )
 
 
-def refuse_unilateral(function: str, model: Any) -> None:
-    """Refuse a model with contacts that slip and open, for functions of one set of equations."""
+def refuse_unilateral(function: str, model: Any, besides: str = "") -> None:
+    """Refuse a model with contacts that slip and open, for functions of one set of equations; `besides` is a further cure."""
     contacts = [contact.name for contact in getattr(model, "unilateral", ())]
     if contacts:
         named = f"{'contact' if len(contacts) == 1 else 'contacts'} {', '.join(contacts)}"
@@ -114,7 +114,7 @@ def refuse_unilateral(function: str, model: Any) -> None:
         raise ArgumentError(
             f"{function}: model {model.name!r} has {named} with friction=, which may stick, slip and open; {function} takes one "
             f"set of equations. Fix the modes, model.in_modes({{{fixed}}}), leave out friction= for contacts that are ideal and "
-            "permanent, or simulate"
+            f"permanent, or simulate{besides}"
         )
 
 

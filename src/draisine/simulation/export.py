@@ -9,6 +9,7 @@ import numpy as np
 
 from draisine.codegen.export import write, write_system
 from draisine.dynamics.derive import derive
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import refuse_unilateral
@@ -18,6 +19,7 @@ from draisine.program.program import Program
 from draisine.results.channel import HasState
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, StartProblem
+from draisine.simulation.machine_source import Included, write_machine
 
 
 def export(
@@ -27,6 +29,7 @@ def export(
     out: str | Path = ".",
     *,
     start: Mapping[str, float | InitialGuess] | HasState | None = None,
+    modes: Included | None = None,
 ) -> list[Path]:
     """Write programs of a model, or one program, as source code in other languages; return the paths of the files.
 
@@ -37,9 +40,15 @@ def export(
     - `out`: the folder of the files; it is made if it does not exist.
       With report and fmu, the work of the inputs is a state of the equations.
     - `start`: targets for the initial state of a functional mock-up unit, or a result, as in `simulate`.
+    - `modes`: for a model with contacts that stick, slip and open: "all", or the modes that each contact may have, such as
+      {"front": ("stick", "slip")}. In c and javascript a machine follows them (`NAME_machine`), and ends with a status where a
+      contact leaves its modes.
     """
-    refuse_unilateral("export", model)
+    if modes is None:
+        refuse_unilateral("export", model, '; in C and JavaScript modes="all" writes a machine that follows them')
     langs = [lang] if isinstance(lang, str) else list(lang)
+    if modes is not None:
+        return _export_machine(model, langs, Path(out), start, modes)
     if isinstance(model, Program | LinearSolveProgram):
         return [write(model, one, Path(out)) for one in langs]
     kinds = [what] if isinstance(what, str) else list(what)
@@ -55,3 +64,18 @@ def export(
         return consistent_start(StartProblem(equations), start).x
 
     return write_system(equations, langs, kinds, Path(out), description, begin)
+
+
+def _export_machine(
+    model: Model | System | Equations | Program | LinearSolveProgram,
+    langs: Sequence[str],
+    folder: Path,
+    start: Mapping[str, float | InitialGuess] | HasState | None,
+    modes: Included,
+) -> list[Path]:
+    if isinstance(model, Program | LinearSolveProgram) or not model.unilateral:
+        raise ArgumentError(
+            f"export: modes= is for models with contacts that stick, slip and open (friction=); {model.name!r} has none"
+        )
+    equations = model if isinstance(model, Equations) else derive(model)
+    return write_machine(equations, consistent_start(StartProblem(equations), start), langs, folder, modes)

@@ -21,7 +21,7 @@ from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.solver import MAX_RESTED
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.mode_machine import KERNELS, Contents, contents, machine_record
+from draisine.simulation.mode_machine import KERNELS, contents, machine_record, plain_contents
 from draisine.studio import ranges
 from draisine.studio.appearance import Appearance, mesh_sensitivities
 from draisine.studio.free_quantities import FreeQuantities
@@ -293,7 +293,7 @@ class Manifest:
             "places": [[outputs.index(name) for name in names] if names[0] in outputs else None for names in places],
             "colors": ["", MODE_COLORS["slip"], MODE_COLORS["stick"]],
             "kernels": KERNELS,
-            "record": _plain(contents(record)),
+            "record": plain_contents(contents(record)),
             "start": p[len(e.parameters) :].tolist(),
         }
 
@@ -358,23 +358,6 @@ class Manifest:
         ]
         radii = [{"what": f"the radius of {w.name}", "at": place[f"radius of wheel {w.name!r}"]} for w in self.system.wheels]
         return {"positive": [*masses, *radii], "tensors": tensors}
-
-
-def _plain(found: Contents) -> dict[str, Any]:
-    """Contents of a record as JSON data; null stands for infinity. Arrays of zeros have a shape only."""
-
-    def number(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        "kind": found.kind,
-        "numbers": {name: number(value) for name, value in found.numbers.items()},
-        "arrays": {
-            name: [list(array.shape), [number(value) for value in array.ravel().tolist()]] if array.any() else [list(array.shape)]
-            for name, array in found.arrays.items()
-        },
-        "records": {name: _plain(inner) for name, inner in found.records.items()},
-    }
 
 
 def _limits(limits: ranges.Range) -> dict[str, float]:

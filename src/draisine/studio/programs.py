@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from importlib.resources import files
 
 import casadi as ca
 import numpy as np
@@ -31,7 +32,7 @@ from draisine.program.switching import Switching, find_switching
 from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.solver import SOLVER
-from draisine.simulation.mode_machine import MACHINE, NAMES, check_machine, machine_programs, record_fields
+from draisine.simulation.mode_machine import MACHINE, NAMES, check_machine, machine_programs, record_script
 from draisine.stability.closed_form_family import EXACT
 from draisine.stability.steady_family import Family
 
@@ -153,11 +154,8 @@ def solver_script() -> str:
 @cache
 def machine_script() -> str:
     """The stepping loop with contacts that stick, slip and open, translated from Python."""
-    # objects with all fields at once, which engines access quickly
-    made = ", ".join(
-        f"{name}: () => ({{ {', '.join(f'{field}: 0' for field in fields)} }})" for name, fields in record_fields().items()
-    )
-    return f"{script(MACHINE, NAMES, 'Draisine.machine')}Draisine.machine.records = {{ {made} }};\n"
+    text = files("draisine.simulation").joinpath("machine.js").read_text(encoding="utf-8")
+    return "\n".join([script(MACHINE, NAMES, "Draisine.machine"), record_script(), text])
 
 
 def check_runnable(equations: Equations) -> None:

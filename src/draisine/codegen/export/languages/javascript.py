@@ -92,14 +92,14 @@ class Script(JavaScript):
 
     The function is registered as `Draisine.programs.<name>`. It writes its results into arrays of its caller, one per result
     after the arguments, so that stepping allocates nothing. With `plain`, the file contains no text of the model, which could end
-    a script element.
+    a script element; `home` is another object than the global one in which it is registered.
     """
 
     key, title, suffix = "script", "a classic script of JavaScript", ".js"
     reserved = f"{JavaScript.reserved} Draisine"
 
-    def __init__(self, plain: bool = False) -> None:
-        self.plain = plain
+    def __init__(self, plain: bool = False, home: str = "") -> None:
+        self.plain, self.home = plain, home
 
     def comment(self, text: str) -> str:
         return "" if self.plain else super().comment(text)
@@ -118,7 +118,7 @@ class Script(JavaScript):
         return [f"function {name}({given}) {{", *self.indented(body.lines), "}"]
 
     def file(self, source: Source) -> str:
-        home = "const home = globalThis.Draisine = globalThis.Draisine || {};"
+        home = f"const home = {self.home or 'globalThis.Draisine = globalThis.Draisine || {}'};"
         shelf = "const programs = home.programs = home.programs || {};"
         registered = [home, shelf, f"programs.{source.name} = {source.name};"]
         registered += [f"{source.name}.{a.name}_default = {source.name}_{a.name}_default;" for a, _ in source.defaults]
