@@ -50,6 +50,7 @@ STUDIES = (
     "simplest_walker_walks",
     "bicycle_drops_off_a_kerb",
     "bicycle_skids",
+    "bicycle_falls",
 )
 TIGHT = dr.methods.DOP853(rtol=1e-12, atol=1e-13)
 

@@ -32,6 +32,7 @@ REFUSED = {
         r"cannot run in the studio: it is given as 0 = F\(t, x, ẋ\)",
     ),
     "ladder": "cannot run in the studio: 85 equations would be solved at every step",
+    "tipping_tricycle": "contacts that open and laws that switch",
 }
 LIVE = [name for name in gallery.models() if name not in REFUSED]
 WITH_SPECTRUM = {
@@ -112,7 +113,7 @@ def check_limits(manifest):
     for entry in manifest["inputs"]:
         assert entry["low"] < 0 < entry["high"] and 0 < entry["step"] < entry["high"]
     known = {w["name"] for w in manifest["targets"]}
-    assert set(manifest["start"]) <= known
+    assert {name for name in manifest["start"] if not re.search("_q[wxyz]$", name)} <= known  # quaternions have no sliders
 
 
 @pytest.mark.parametrize(("name", "reason"), REFUSED.items())

@@ -30,7 +30,6 @@ RUNTIME = (
     "looks.js",
     "recording.js",
     "switches.js",
-    "contacts.js",
     "runtime.js",
 )  # in order of execution
 _UNSAFE = ("</script", "<script", "<!--", "\u2028", "\u2029")  # not allowed in a script element
@@ -46,7 +45,7 @@ class Bundle:
     def as_script(self) -> str:
         """Manifest, programs and runtime as one classic script, safe inside a script element; it defines `Draisine.Live`."""
         head = f"globalThis.Draisine = globalThis.Draisine || {{}};\nDraisine.manifest = {as_script(self.manifest)};\n"
-        machine = [machine_script()] if self.manifest["runtime"]["machine"] else []
+        machine = [machine_script(), web_file("contacts.js")] if self.manifest["runtime"]["machine"] else []
         return safe("\n".join([head, self.script, solver_script(), *machine, *(web_file(name) for name in RUNTIME)]))
 
 

@@ -141,7 +141,7 @@ class Manifest:
     def _targets(self) -> list[dict[str, Any]]:
         values = self._at_start()
         found = []
-        for q in ranges.start_quantities(self.equations, self.freedoms.decided, self.targets):
+        for q in ranges.start_quantities(self.equations, self.freedoms.decided - self.targets.keys(), self.targets):
             value = self.targets.get(q.name, values.get(q.name, q.default))
             if not math.isfinite(value):  # the curvature of a path at rest
                 continue
