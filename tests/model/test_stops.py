@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from numpy.testing import assert_allclose
 
 import draisine as dr
 from draisine.errors import ArgumentError, ModelError, StartError
@@ -111,3 +112,22 @@ def test_modes_can_be_fixed() -> None:
         m.in_modes({"hinge_friction": "open"})
     shut = m.in_modes({"hinge_low": "stick", "hinge_high": "open"}).freeze()
     assert [c.name for c in shut.constraints] == ["hinge_low_contact"] and [c.name for c in shut.unilateral] == ["hinge_friction"]
+
+
+def test_functions_of_one_set_of_equations_name_the_modes_that_hold_for_stops():
+    def carriage(**more):
+        m = dr.Model("carriage")
+        body = m.body("body", mass=1.0)
+        m.prismatic("x", "ground", body, **more)
+        return m
+
+    with pytest.raises(ArgumentError, match="has stops x_low, x_high, which may open and close") as refused:
+        dr.codegen.as_ode(carriage(limits=(-0.1, 0.1)))
+    modes = {"x_low": "open", "x_high": "open"}
+    assert f"model.in_modes({modes})" in str(refused.value)
+    assert "friction" not in str(refused.value)
+    assert_allclose(dr.codegen.as_ode(carriage(limits=(-0.1, 0.1)).in_modes(modes))(0.0, [0.3, 2.0]), [2.0, 0.0])
+    with pytest.raises(ArgumentError) as refused:
+        dr.codegen.as_ode(carriage(limits=(None, 0.1), friction=2.0))
+    assert "contact x_friction with friction=, which may stick, slip and open and stop x_high, which may" in str(refused.value)
+    assert "'x_high': 'open', 'x_friction': 'stick'" in str(refused.value)

@@ -80,9 +80,8 @@ class Task:
             actions.low,
             actions.high,
             np.arange(0 if ends.function else ends.columns.stop)[ends.columns].astype(np.int64),
-            np.arange(0 if events is None else events.columns.stop)[slice(0) if events is None else events.columns].astype(
-                np.int64
-            ),
+            np.array([events.columns.start + k for k, _ in stops] if events is not None else [], dtype=np.int64),
+            np.array([event.direction for _, event in stops] if events is not None else [], dtype=np.int64),
         )
         limit = None if until is None else max(1, round(until / step))
         return Task(equations, problem, actions, seen, observed, paid, ends, names, events, stops, limit)
@@ -179,7 +178,7 @@ class Episodes:
 
     def _stopping_events(self, status: dict[int, str]) -> None:
         """Events whose function changed its sign since the last step, in the direction of the event."""
-        for k, event in self.task.stops:
+        for k, (_, event) in enumerate(self.task.stops):
             before, after = self.batch.before[: self.members, k], self.batch.after[: self.members, k]
             crossed = np.zeros(self.members, dtype=bool)
             if event.direction >= 0:

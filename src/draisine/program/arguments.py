@@ -105,17 +105,31 @@ ACROSS_MODES = frozenset(
 )
 
 
+_MODES = ("stick", "open")
+
+
 def refuse_unilateral(function: str, model: Any, besides: str = "") -> None:
     """Refuse a model with contacts that slip and open, for functions of one set of equations; `besides` is a further cure."""
-    contacts = [contact.name for contact in getattr(model, "unilateral", ())]
-    if contacts:
-        named = f"{'contact' if len(contacts) == 1 else 'contacts'} {', '.join(contacts)}"
-        fixed = ", ".join(f"{name!r}: 'stick'" for name in contacts)
-        raise ArgumentError(
-            f"{function}: model {model.name!r} has {named} with friction=, which may stick, slip and open; {function} takes one "
-            f"set of equations. Fix the modes, model.in_modes({{{fixed}}}), leave out friction= for contacts that are ideal and "
-            f"permanent, or simulate{besides}"
-        )
+    contacts = getattr(model, "unilateral", ())
+    stops = [contact.name for contact in contacts if hasattr(contact, "bound")]
+    others = [contact.name for contact in contacts if contact.name not in stops]
+    if not contacts:
+        return
+    left_out = {*stops, *(contact.name for contact in contacts if hasattr(contact, "of"))}  # resistances cannot stick alone
+    fixed = ", ".join(f"{contact.name!r}: {_MODES[contact.name in left_out]!r}" for contact in contacts)
+    has = [f"{_counted('contact', others)} with friction=, which may stick, slip and open"] if others else []
+    has += [f"{_counted('stop', stops)}, which may open and close"] if stops else []
+    cures = [f"Fix the modes, model.in_modes({{{fixed}}})"]
+    cures += ["leave out friction= for contacts that are ideal and permanent"] if others else []
+    cures += [f"leave out {'limits=' if len(stops) > 1 else 'the stop'}"] if stops else []
+    raise ArgumentError(
+        f"{function}: model {model.name!r} has {' and '.join(has)}; {function} takes one set of equations. "
+        f"{', '.join(cures)}, or simulate{besides}"
+    )
+
+
+def _counted(noun: str, names: Sequence[str]) -> str:
+    return f"{noun}{'' if len(names) == 1 else 's'} {', '.join(names)}"
 
 
 def _mapping(function: str, name: str, given: Any) -> Any:

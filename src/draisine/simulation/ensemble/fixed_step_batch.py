@@ -21,6 +21,7 @@ from draisine.program.program import Program
 from draisine.results.status import Ending, Status
 from draisine.simulation.compiled_equations import CompiledEquations, prepared
 from draisine.simulation.ensemble.fixed_steps import FixedSteps
+from draisine.simulation.event_polynomials import bernstein_basis
 from draisine.simulation.methods.rk4 import RK4
 from draisine.simulation.methods.selection import projection_threshold
 from draisine.simulation.run import integrate
@@ -30,6 +31,7 @@ Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LEAST_PER_THREAD = 128  # members; for fewer a thread takes longer to wake than to step them
+PATH_DEGREE = 4  # of the polynomials by which stopping events are bounded in a step
 _SOURCES = ("draisine.simulation.ensemble.fixed_steps", "draisine.simulation.stepper.explicit_rk")
 _MORE_SOURCES = tuple(f"draisine.simulation.stepper.{name}" for name in ("layout", "sliding"))
 
@@ -47,7 +49,8 @@ class StepProblem:
     low: Reals
     high: Reals
     conditions: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # values that flag members, see `examine`
-    crossings: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    crossings: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # values of stopping events …
+    directions: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # … and directions in which they stop
 
     @property
     def method(self) -> RK4:
@@ -76,6 +79,21 @@ class StepProblem:
         assert isinstance(e.dynamics, Program)
         slots = {slot.name: (s, slot.labels) for slot, s in zip(e.dynamics.inputs, given, strict=True)}
         return Program.build(f"{e.name}_after_step", slots, {"found": ca.vertcat(error, condition, more)}, shared=True)
+
+    @property
+    def isolates(self) -> bool:
+        """Whether events are looked for within steps, as in single runs: required conditions alone are judged at their ends."""
+        return any(event.action == "stop" and event.ending == Ending.EVENT for event in self.equations.event_list)
+
+    def watched(self) -> Integers:
+        """The states on which stopping events depend."""
+        values = self.values[self.crossings.tolist()]
+        return np.array([i for i, s in enumerate(ca.vertsplit(self.symbols[1])) if ca.depends_on(values, s)], dtype=np.int64)
+
+    def stopping(self) -> Program:
+        """The program of the functions of stopping events."""
+        slots = dict(zip(("t", "x", "u", "p"), self.symbols, strict=True))
+        return Program.build(f"{self.equations.name}_stopping", slots, {"found": self.values[self.crossings.tolist()]})
 
     def reported(self) -> Kernel:
         """The kernel of the values alone."""
@@ -211,10 +229,14 @@ class FixedStepBatch:
         made.dynamics, made.report = kernels.dynamics.address, kernels.report.address
         made.project = 0 if kernels.project is None else kernels.project.address
         made.guard = 0 if kernels.guard is None else kernels.guard.address
+        made.events = 0 if kernels.events is None else kernels.events.address
+        basis = bernstein_basis(PATH_DEGREE)
         arrays: Mapping[str, NDArray[np.generic]] = {
             **{"weights": np.ascontiguousarray(scheme.weights), "nodes": np.ascontiguousarray(scheme.nodes)},
             **{"acts": problem.acts, "low": problem.low, "high": problem.high, "actions": self._actions, "time": self.time},
             **{"conditions": problem.conditions, "crossings": problem.crossings, "flags": self.flags},
+            **{"directions": problem.directions, "watched": problem.watched(), "node": basis.nodes},
+            **{"bernstein": basis.coefficients, "tail": np.ascontiguousarray(basis.tail[-2:])},
             **{
                 "before": self.before,
                 "after": self.after,
@@ -228,8 +250,9 @@ class FixedStepBatch:
         for name, array in arrays.items():
             setattr(made, name, array)
         width = len(e.states) * lanes
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("now", "stage_time", "error", "check"), (lanes,))
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("now", "stage_time", "error", "check", "near"), (lanes,))
         shapes |= dict.fromkeys(("old", "new", "point"), (width,))
+        shapes |= {"path": (len(basis.nodes), len(problem.crossings) * lanes), "part": (len(basis.nodes),)}
         made.allocate({**shapes, "rates": (scheme.stages, width), "found": ((2 + self.values.shape[1]) * lanes,)})
         return made
 
@@ -242,6 +265,7 @@ class _Kernels:
     project: VectorKernel | None
     guard: VectorKernel | None
     report: VectorKernel
+    events: VectorKernel | None
 
     @staticmethod
     def of(problem: StepProblem) -> _Kernels:
@@ -251,7 +275,8 @@ class _Kernels:
         guarded = problem.substeps > 1 and (e.project is not None or e.monitor is not None)
         guard = compile_vector(problem.guarded(ca.SX(0, 1)), hoisted=False) if guarded else None
         report = compile_vector(problem.guarded(problem.values), hoisted=False)
-        return _Kernels(compile_vector(e.dynamics), project, guard, report)
+        events = compile_vector(problem.stopping(), hoisted=False) if len(problem.crossings) and problem.isolates else None
+        return _Kernels(compile_vector(e.dynamics), project, guard, report, events)
 
 
 @cache

@@ -5,6 +5,13 @@ number i of lane k is at i · lanes + k. A step has the operations of the steppi
 lane have the bits of the scalar ones, so that a member moves as in a single run, bit for bit. Members for which the loop would
 do something rare (another choice of velocities, a shorter step, a projection that fails) are left where they were and marked;
 the driver of single runs makes their steps.
+
+Stopping events are looked for within every step, not at its end alone: their functions are evaluated on the cubic through the
+stages of the step, x(θ) = x₀ + h Σ bᵢ(θ) kᵢ with b₀ = θ − 3θ²/2 + 2θ³/3, b₁ = b₂ = θ² − 2θ³/3, b₃ = −θ²/2 + 2θ³/3, which needs no
+further derivative (E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed. 1993, section II.6).
+A function stays away from zero if it is farther from it than it varies, or if the Bernstein coefficients of the polynomial
+through its values miss zero by four times the last Chebyshev coefficients (`event_polynomials`). Members for which neither holds,
+and whose event has not changed its sign from the start to the end, are left to the driver, which isolates zeros.
 """
 
 from __future__ import annotations
@@ -14,6 +21,7 @@ import math
 from draisine.codegen.restricted.types import Integers, Matrix, Record, Vector, call_kernel
 from draisine.simulation.stepper.explicit_rk import copy
 
+FAR = 8.0  # distance of an event from zero, relative to its change in a step, from which on three points of the step suffice
 ERROR, CONDITION, VALUES = 0, 1, 2  # rows of the results of the kernels `guard` and `report`
 
 
@@ -34,6 +42,7 @@ class FixedSteps(Record):
     project: int  # or 0
     guard: int  # (t, x, u, p) → residual, condition number; or 0
     report: int  # (t, x, u, p) → residual, condition number, values
+    events: int  # (t, x, u, p) → functions of stopping events; or 0
     weights: Matrix
     nodes: Vector
     acts: Integers  # (a) inputs that actions set
@@ -49,6 +58,11 @@ class FixedSteps(Record):
     crossings: Integers  # (e) … and values whose change of sign is
     before: Matrix  # (members, e) the latter before the steps
     after: Matrix  # (members, e)
+    directions: Integers  # (e) in which they stop, or 0
+    watched: Integers  # states on which stopping events depend
+    node: Vector  # (c) fractions of a step
+    bernstein: Matrix  # (c, c) coefficients of the polynomial through values at the nodes
+    tail: Matrix  # (2, c) its last Chebyshev coefficients
     flags: Integers  # (members) nonzero: a condition holds, or a sign has changed
     rare: Integers  # (members) nonzero: the steps are left to the driver
     now: Vector  # (lanes)
@@ -60,6 +74,9 @@ class FixedSteps(Record):
     found: Vector  # ((2 + c) · lanes)
     error: Vector  # (lanes) of the projection
     check: Vector  # (lanes)
+    near: Vector  # (lanes) nonzero: an event may have occurred within the step
+    path: Matrix  # (c, e · lanes) functions of events at the nodes
+    part: Vector  # (c) of one event
 
 
 def advance_fixed(b: FixedSteps) -> int:
@@ -91,12 +108,18 @@ def advance_group(b: FixedSteps, g: int) -> None:
     for k in range(lanes):
         b.now[k] = b.time[first + k]
         b.rare[first + k] = 0
+    if b.events != 0:
+        begin_path(b, first)
     for index in range(b.substeps):
         runge_kutta(b, u, p, width)
         for k in range(lanes):
             b.now[k] = b.time[first + k] + (index + 1) * b.step
         keep_constraints(b, g, b.report if index + 1 == b.substeps else b.guard)
+        if b.events != 0:
+            watch_events(b, u, p, first, index)
         copy(b.new, b.old, width)
+    if b.events != 0:
+        leave_near(b, first)
     for k in range(lanes):
         if b.rare[first + k] == 0:
             for i in range(b.states):
@@ -117,6 +140,111 @@ def examine(b: FixedSteps, member: int) -> None:
         b.after[member, j] = b.values[member, b.crossings[j]]
         if not b.before[member, j] * b.after[member, j] > 0.0:
             b.flags[member] = 1
+
+
+def begin_path(b: FixedSteps, first: int) -> None:
+    """Functions of events at the start of the steps, as the last node of a step before."""
+    last = b.path[len(b.node) - 1]
+    for k in range(b.lanes):
+        b.near[k] = 0.0
+        for j in range(len(b.crossings)):
+            last[j * b.lanes + k] = b.after[first + k, j]
+
+
+def watch_events(b: FixedSteps, u: Vector, p: Vector, first: int, index: int) -> None:
+    """Note in `near` the members with an event that may have occurred within the step from `old` to `new`."""
+    lanes, last = b.lanes, len(b.node) - 1
+    copy(b.path[last], b.path[0], len(b.crossings) * lanes)
+    if index + 1 == b.substeps:
+        for j in range(len(b.crossings)):
+            for k in range(lanes):
+                b.path[last, j * lanes + k] = b.found[(VALUES + b.crossings[j]) * lanes + k]
+    else:
+        call_kernel(b.events, (b.now, b.new, u, p), (b.path[last],))
+    middle = last // 2
+    events_at(b, u, p, first, index, middle)
+    far = True
+    for column in range(len(b.crossings) * lanes):
+        far = far and is_far(b.path[0, column], b.path[middle, column], b.path[last, column])
+    if far:
+        return
+    for node in range(1, last):
+        if node != middle:
+            events_at(b, u, p, first, index, node)
+    for j in range(len(b.crossings)):
+        for k in range(lanes):
+            if not stays_away(b, j * lanes + k):
+                b.near[k] = 1.0
+
+
+def events_at(b: FixedSteps, u: Vector, p: Vector, first: int, index: int, node: int) -> None:
+    """Functions of events at a node of the step, on the cubic through its stages."""
+    lanes, h, theta = b.lanes, b.step, b.node[node]
+    k0, k1, k2, k3 = b.rates[0], b.rates[1], b.rates[2], b.rates[3]
+    square, cube = theta * theta, theta * theta * theta * (2.0 / 3.0)
+    b0, b1, b3 = theta - 1.5 * square + cube, square - cube, cube - 0.5 * square
+    for j in range(len(b.watched)):
+        begin = b.watched[j] * lanes
+        for i in range(begin, begin + lanes):
+            b.point[i] = b.old[i] + h * (b0 * k0[i] + b1 * (k1[i] + k2[i]) + b3 * k3[i])
+    for k in range(lanes):
+        b.stage_time[k] = b.time[first + k] + (index + theta) * h
+    call_kernel(b.events, (b.stage_time, b.point, u, p), (b.path[node],))
+
+
+def is_far(start: float, middle: float, end: float) -> bool:
+    """Whether three values of a function are much farther from zero than they differ. NaN is not."""
+    lowest, highest = min(start, min(middle, end)), max(start, max(middle, end))
+    return FAR * (highest - lowest) < max(lowest, -highest) and start + middle + end == start + middle + end
+
+
+def stays_away(b: FixedSteps, column: int) -> bool:
+    """Whether the function of an event stays away from zero in a step."""
+    count = len(b.node)
+    lowest = b.path[0, column]
+    highest = lowest
+    for i in range(count):
+        value = b.path[i, column]
+        if value != value:
+            return False
+        b.part[i] = value
+        lowest, highest = min(lowest, value), max(highest, value)
+    spread = highest - lowest
+    if lowest > spread + spread or -highest > spread + spread or (lowest == 0.0 and highest == 0.0):
+        return True
+    if not (lowest > 0.0 or highest < 0.0):
+        return False
+    margin = 0.0
+    for row in range(len(b.tail)):
+        margin = max(margin, abs(product(b.tail[row], b.part, count)))
+    margin *= 4.0
+    for row in range(count):
+        coefficient = product(b.bernstein[row], b.part, count)
+        if not (coefficient > margin if lowest > 0.0 else coefficient < -margin):
+            return False
+    return True
+
+
+def product(a: Vector, b: Vector, count: int) -> float:
+    total = 0.0
+    for i in range(count):
+        total += a[i] * b[i]
+    return total
+
+
+def leave_near(b: FixedSteps, first: int) -> None:
+    """Leave to the driver the members that are near an event, unless one has occurred from the start to the end."""
+    last = b.path[len(b.node) - 1]
+    for k in range(b.lanes):
+        if b.near[k] != 0.0:
+            occurred = False
+            for j in range(len(b.crossings)):
+                begin, end = b.after[first + k, j], last[j * b.lanes + k]
+                rises, falls = begin < 0.0 and end >= 0.0, begin > 0.0 and end <= 0.0
+                if (rises and b.directions[j] >= 0) or (falls and b.directions[j] <= 0):
+                    occurred = True
+            if not occurred:
+                b.rare[first + k] = 1
 
 
 def runge_kutta(b: FixedSteps, u: Vector, p: Vector, width: int) -> None:
