@@ -85,7 +85,7 @@ class StepProblem:
         """Whether events are looked for within steps, as in single runs: required conditions alone are judged at their ends."""
         return any(event.action == "stop" and event.ending == Ending.EVENT for event in self.equations.event_list)
 
-    def watched(self) -> Integers:
+    def event_states(self) -> Integers:
         """The states on which stopping events depend."""
         values = self.values[self.crossings.tolist()]
         return np.array([i for i, s in enumerate(ca.vertsplit(self.symbols[1])) if ca.depends_on(values, s)], dtype=np.int64)
@@ -235,7 +235,7 @@ class FixedStepBatch:
             **{"weights": np.ascontiguousarray(scheme.weights), "nodes": np.ascontiguousarray(scheme.nodes)},
             **{"acts": problem.acts, "low": problem.low, "high": problem.high, "actions": self._actions, "time": self.time},
             **{"conditions": problem.conditions, "crossings": problem.crossings, "flags": self.flags},
-            **{"directions": problem.directions, "watched": problem.watched(), "node": basis.nodes},
+            **{"directions": problem.directions, "event_states": problem.event_states(), "node": basis.nodes},
             **{"bernstein": basis.coefficients, "tail": np.ascontiguousarray(basis.tail[-2:])},
             **{
                 "before": self.before,

@@ -59,7 +59,7 @@ class FixedSteps(Record):
     before: Matrix  # (members, e) the latter before the steps
     after: Matrix  # (members, e)
     directions: Integers  # (e) in which they stop, or 0
-    watched: Integers  # states on which stopping events depend
+    event_states: Integers  # states on which stopping events depend
     node: Vector  # (c) fractions of a step
     bernstein: Matrix  # (c, c) coefficients of the polynomial through values at the nodes
     tail: Matrix  # (2, c) its last Chebyshev coefficients
@@ -116,7 +116,7 @@ def advance_group(b: FixedSteps, g: int) -> None:
             b.now[k] = b.time[first + k] + (index + 1) * b.step
         keep_constraints(b, g, b.report if index + 1 == b.substeps else b.guard)
         if b.events != 0:
-            watch_events(b, u, p, first, index)
+            examine_path(b, u, p, first, index)
         copy(b.new, b.old, width)
     if b.events != 0:
         leave_near(b, first)
@@ -151,7 +151,7 @@ def begin_path(b: FixedSteps, first: int) -> None:
             last[j * b.lanes + k] = b.after[first + k, j]
 
 
-def watch_events(b: FixedSteps, u: Vector, p: Vector, first: int, index: int) -> None:
+def examine_path(b: FixedSteps, u: Vector, p: Vector, first: int, index: int) -> None:
     """Note in `near` the members with an event that may have occurred within the step from `old` to `new`."""
     lanes, last = b.lanes, len(b.node) - 1
     copy(b.path[last], b.path[0], len(b.crossings) * lanes)
@@ -183,8 +183,8 @@ def events_at(b: FixedSteps, u: Vector, p: Vector, first: int, index: int, node:
     k0, k1, k2, k3 = b.rates[0], b.rates[1], b.rates[2], b.rates[3]
     square, cube = theta * theta, theta * theta * theta * (2.0 / 3.0)
     b0, b1, b3 = theta - 1.5 * square + cube, square - cube, cube - 0.5 * square
-    for j in range(len(b.watched)):
-        begin = b.watched[j] * lanes
+    for j in range(len(b.event_states)):
+        begin = b.event_states[j] * lanes
         for i in range(begin, begin + lanes):
             b.point[i] = b.old[i] + h * (b0 * k0[i] + b1 * (k1[i] + k2[i]) + b3 * k3[i])
     for k in range(lanes):
