@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
 LARGEST_NUMBER_OF_SAMPLES = 100_000_000
+PASSED = 1e-12  # value of an event beyond which a start has passed it: a start on it has not
 
 
 @checked
@@ -260,8 +261,23 @@ def compute(
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     timed = any("t" in names(law) for law in laws.values())
-    notes = (*start_notes(start, named, begin, u, p, laws), *(beside if directions else ()))
+    notes = (*start_notes(start, named, begin, u, p, laws), *_passed_at_start(fitting, x0, u, p), *(beside if directions else ()))
     return Computed(run, equations, p, str(begin.report), clock, dense, varied, reduction, notes, timed)
+
+
+def _passed_at_start(e: Equations, x: np.ndarray, u: np.ndarray, p: np.ndarray) -> list[str]:
+    """Stopping events of one direction beyond which the run starts: they do not end it before it has come back."""
+    watched = [(k, event) for k, event in enumerate(e.event_list) if event.action == "stop" and event.direction]
+    kernel = prepared(e).choices.compiled(e.choice).events if watched else None
+    if kernel is None:
+        return []
+    values = np.ravel(kernel([0.0], x, u, p)[0])
+    return [
+        f"the run starts beyond the event {event.name!r}{f' ({event.description})' if event.description else ''}: "
+        f"{event.expression} = {values[k]:.3g}; it ends the run only when passed again"
+        for k, event in watched
+        if event.ending == "EVENT" and values[k] * event.direction > PASSED
+    ]
 
 
 def _refuse_across_modes(model: Model | System | Equations, until: float, control: Any, drift: Drift | None) -> None:
