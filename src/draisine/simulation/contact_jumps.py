@@ -201,10 +201,19 @@ class ContactJumps:
         left = found["speed"][1][rows, :-1]
         if begins and np.abs(left).max(initial=0.0) > OFF_SURFACE:
             self._note(s, "varied starts leave contacts that are closed or stick, which return to them at once")
-        impulses = np.linalg.lstsq(c.delassus[np.ix_(rows, rows)], -left, rcond=1e-12)[0]
-        own = slice(c.first_velocity, c.first_velocity + c.velocities)
-        driven = (found["speed"][0] - found["row"][0].reshape(c.rows, -1) @ s.x[own])[rows]  # of belts and moving ground
-        S[own] += c.response[rows].T @ impulses
+        # M dv = Aᵀ P with A dv = −left. The responses satisfy the permanent rows, along which they are rounding errors: these
+        # rows are solved for with the factors of the mechanism itself, which needs no inertia of what they determine.
+        fixed = len(c.permanent)
+        matrix = found["row"][0].reshape(c.rows, -1)
+        own, of_contacts = slice(c.first_velocity, c.first_velocity + c.velocities), rows[fixed:]
+        side = np.vstack([np.zeros((c.velocities, left.shape[1])), -left[:fixed]])
+        remaining = left[fixed:] + matrix[of_contacts] @ _response(c, side)[: c.velocities]
+        pushed = np.linalg.lstsq(c.delassus[np.ix_(of_contacts, of_contacts)], -remaining, rcond=1e-12)[0]
+        side[: c.velocities] = matrix[of_contacts].T @ pushed
+        change = _response(c, side)
+        impulses = np.vstack([change[c.velocities :], pushed])
+        driven = (found["speed"][0] - matrix @ s.x[own])[rows]  # of belts and moving ground
+        S[own] += change[: c.velocities]
         S[c.work] -= driven @ impulses
         return S
 
@@ -212,6 +221,16 @@ class ContactJumps:
         text = f"sensitivities: at {time_text(float(s.t))} {what}"
         if text not in self.notes:
             self.notes.append(text)
+
+
+def _response(c: ContactModes, sides: Reals) -> Reals:
+    """Velocities and impulses of the permanent rows, from impulses and changes along these rows; a column for each."""
+    found = sides.copy()
+    for j in range(sides.shape[1]):
+        column = sides[:, j].copy()
+        dense_matrices.lu_solve(c.system, c.system_pivot, len(column), column)
+        found[:, j] = column
+    return found
 
 
 class Jump(NamedTuple):

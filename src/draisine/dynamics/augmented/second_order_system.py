@@ -8,7 +8,7 @@ velocities; drift is removed by projection, or fed back by Baumgarte's terms."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
@@ -413,17 +413,82 @@ def _project(
     # rows of open contacts have no effect
     active = ca.vertcat(_parts(modes.activity, rows.holonomic_count)[0], ca.SX.ones(len(system.invariants)))
     lean, along = ca.diag(active) @ ca.jacobian(rows.all_positions, system.q), ca.diag(modes.activity) @ rows.matrix
-    matrix = ca.diagcat(lean @ lean.T, along @ along.T)
     side = ca.vertcat(active * rows.all_positions, modes.activity * rows.velocity)
+    error = ca.norm_inf(ca.vertcat(side, *system.monitored))
+    places = _places(system, rows)
+    if places is not None:
+        following, along, speeds = places.eliminated(along, modes.activity * rows.velocity)
+        side = ca.vertcat(active * rows.all_positions, speeds)
+    matrix = ca.diagcat(lean @ lean.T, along @ along.T)
     if system.contacts:
-        matrix += ca.diag(1 - ca.vertcat(active, modes.activity) + (PROJECTED if system.dependent_rows else 0))
+        used = modes.activity if places is None else modes.activity * places.others
+        matrix += ca.diag(1 - ca.vertcat(active, used) + (PROJECTED if system.dependent_rows else 0))
     z = ca.SX.sym("z", side.numel())
     positions, velocities = _parts(z, rows.all_positions.numel())
-    moved = ca.vertcat(system.q - lean.T @ positions, system.v - along.T @ velocities)
+    v_new = system.v - along.T @ velocities
+    if places is not None:
+        v_new += following(v_new)
+    moved = ca.vertcat(system.q - lean.T @ positions, v_new)
     rest = _parts(x, moved.numel())[1]
-    error = ca.norm_inf(ca.vertcat(side, *system.monitored))
     outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (error, ["error"])}
     return LinearSolveProgram.build(f"{system.name}_project", arguments, matrix, side, z, outputs, solver)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Velocities without inertia, w (of contact places on curved ground), and the permanent rows T_w w + T_v v + t₀ = 0 that
+    determine them. They follow from the other velocities and jump with the curvature; a projection that measured them with the
+    others would let the others jump, too."""
+
+    system: SecondOrder
+    rows: _Rows
+    own: tuple[int, ...]  # velocities
+    blocks: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # rows, and the velocities that they determine
+
+    @property
+    def others(self) -> ca.SX:
+        """1 for rows of the other velocities, 0 for those of places."""
+        determining = {row for rows, _ in self.blocks for row in rows}
+        return ca.SX([float(row not in determining) for row in range(len(self.rows.names))])
+
+    def eliminated(self, along: ca.SX, speeds: ca.SX) -> tuple[Callable[[ca.SX], ca.SX], ca.SX, ca.SX]:
+        """The change of places that follows other velocities; the other rows by the other velocities, and their values there."""
+        n = self.system.v.numel()
+        shift, by_others = ca.SX(n, 1), ca.SX(n, n)  # of w at v, and by changes of the others
+        still = ca.diag(ca.SX([float(j not in self.own) for j in range(n)]))
+        for rows, columns in self.blocks:
+            block, k, i = self.rows.matrix[list(rows), :], list(columns), list(rows)
+            inverse = ca.inv_minor(ca.densify(block[:, k]))
+            shift[k] = -(inverse @ self.rows.velocity[i])
+            by_others[k, :] = -(inverse @ (block @ still))
+        change = ca.sparsify(still + by_others)
+        kept = ca.diag(self.others)
+
+        def following(v_new: ca.SX) -> ca.SX:
+            return shift + by_others @ (v_new - self.system.v)
+
+        return following, ca.sparsify(kept @ along @ change), kept @ (speeds + along @ shift)
+
+
+def _places(system: SecondOrder, rows: _Rows) -> _Places | None:
+    """Velocities without inertia that permanent rows determine, in blocks; None where there are none or it is otherwise."""
+    mass, own = ca.sparsify(system.mass), list[int]()
+    if system.contacts:
+        used = {*mass.sparsity().row(), *mass.sparsity().get_col()}
+        own = [j for j in range(system.v.numel()) if j not in used]
+    of_contacts = {row for c in system.contacts for row in c.rows}
+    pattern = rows.matrix.sparsity()
+    pairs = [(i, j) for i, j in zip(pattern.row(), pattern.get_col(), strict=True) if j in own and i not in of_contacts]
+    blocks = list[tuple[set[int], set[int]]]()
+    for i, j in pairs:
+        joined = [b for b in blocks if i in b[0] or j in b[1]]
+        blocks = [b for b in blocks if b not in joined]
+        blocks.append(({i}.union(*(b[0] for b in joined)), {j}.union(*(b[1] for b in joined))))
+    if not own or {j for _, columns in blocks for j in columns} != set(own):
+        return None
+    if any(len(i) != len(j) or len(i) > _LARGEST_BLOCK for i, j in blocks):
+        return None
+    return _Places(system, rows, tuple(own), tuple((tuple(sorted(i)), tuple(sorted(j))) for i, j in blocks))
 
 
 def _monitor(system: SecondOrder, rows: _Rows, arguments: Slots) -> Program | None:
@@ -454,6 +519,7 @@ def _events(system: SecondOrder, arguments: Slots) -> Program | None:
 
 _MOST_ACTIVE = 60  # unknowns up to which contacts have a dense elimination
 PROJECTED = 1e-12  # of the diagonal of a projection onto rows that may be dependent; their entries are about 1
+_LARGEST_BLOCK = 2  # of rows that determine velocities without inertia: the place of one wheel
 _SHIFT = 1e-7  # diagonal shift of the scaled matrix, whose entries are about 1
 _ZERO = 1e-9  # eigenvalues below it count as zero
 _SAMPLED = 16  # configurations near the default that show the typical condition of constraints

@@ -13,6 +13,7 @@ from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
 from draisine.simulation.stepper.contact_modes import note_contacts_below
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
+from draisine.simulation.stepper.contact_places import change_with_inertia, has_places
 from draisine.simulation.stepper.contact_saltation import change_modes_varied
 from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, limit_to_stops, shorten_for_slips
 from draisine.simulation.stepper.event_isolation import find_crossings
@@ -478,7 +479,10 @@ def finish_step(s: Stepper, m: Tableau, h: float) -> int:
             s.smooth = 1
     reason = CONTINUE
     if s.project != 0:
-        reason = project(s, m)
+        if s.switching != 0 and s.unilateral != 0 and s.beside_switch == 2 and has_places(s):
+            s.beside_switch = 1  # projected behind the switch (`contact_places`)
+        else:
+            reason = project(s, m)
     if s.switching != 0 and s.sliding > 0:  # before the state is recorded: its last sample is its end
         s.off_surface = 0 if return_to_surfaces(s, h) else 1
     depth = s.tableau.history
@@ -508,6 +512,8 @@ def project(s: Stepper, m: Tableau) -> int:
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
         if i == 0:
             s.unprojected = s.scalar[0]
+            if s.unilateral != 0 and s.scalar[0] > s.broken and has_places(s):
+                s.unprojected = change_with_inertia(s)
         if s.scalar[0] <= threshold:
             break
         bad = first_nonfinite(s.new, s.states)

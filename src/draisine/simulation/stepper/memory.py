@@ -578,6 +578,7 @@ _MODULES = (
     "contact_impact",
     "contact_modes",
     "contact_saltation",
+    "contact_places",
     "usual_modes",
     "method_change",
     "event_isolation",

@@ -12,6 +12,7 @@ import math
 
 from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.contact_field import contact_margins
+from draisine.simulation.stepper.contact_places import has_places, pass_to_branch
 from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import (
     AMBIGUOUS,
@@ -234,6 +235,8 @@ def switch_branch(s: Stepper, row: int, located: bool) -> int:
         record_switch(s, row, SWITCHED)
     else:
         reason = enter_surface(s, behind)
+    if s.unilateral != 0 and reason == CONTINUE and has_places(s):
+        reason = pass_to_branch(s, short_distance(s))
     if s.variations > 0 and reason == CONTINUE:
         jump_at_margin(s, row, single, beyond)
     return reason
