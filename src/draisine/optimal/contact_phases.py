@@ -254,20 +254,15 @@ class ContactPhase:
                 elif kinetic is not None and not kinetic.is_zero():
                     follows[row] = c.normal, -self._slip_factor(c, mode) * kinetic
         matrix = terms["rows"]  # Aᵀ
-        diagonal, lower, order = ca.ldl(ca.sparsify(terms["mass"]))
-        response = ca.ldl_solve(matrix, diagonal, lower, order)  # M⁻¹ Aᵀ
-        delassus = matrix.T @ response
         chosen = ca.SX(matrix.shape[1], len(solved))  # impulses of all rows from those that are solved for
         for k, row in enumerate(solved):
             chosen[row, k] = 1
         for row, (normal, share) in follows.items():
             chosen[row, solved.index(normal)] = share
-        system = stacked([delassus[row, :] for row in solved]) @ chosen
-        side = stacked([wanted[row] - terms["speed"][row] for row in solved])
-        impulses = chosen @ ca.solve(ca.SX(ca.densify(system)), ca.densify(side))
-        change = response @ impulses
+        side = ca.densify(stacked([wanted[row] - terms["speed"][row] for row in solved]))
+        impulses, change = _impulses(ca.sparsify(terms["mass"]), matrix, solved, chosen, side)
         velocities = {v.name: self.symbols.plant.values[v.name] + change[k] for k, v in enumerate(self.source.velocities)}
-        slips = terms["speed"] + delassus @ impulses
+        slips = terms["speed"] + matrix.T @ change
         return Landing(velocities, tuple(self._impulse_conditions(during, impulses, slips)))
 
     def _slip_factor(self, c: Unilateral, mode: Mode) -> int:
@@ -296,6 +291,20 @@ class ContactPhase:
                     forward = mode.direction * speed[c.tangential]
                     found.append(Condition(f"{c.name} slips on {when} its impact", forward, 0.0, math.inf))
         return found
+
+
+def _impulses(mass: ca.SX, rows: ca.SX, solved: list[int], chosen: ca.SX, side: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Impulses of all rows Aᵀ, and the change of velocities, with M Δv = Aᵀ P and given changes along the rows `solved`."""
+    count = mass.shape[0]
+    if len(set(mass.sparsity().row())) == count:
+        response = ca.ldl_solve(rows, *ca.ldl(mass))  # M⁻¹ Aᵀ
+        system = stacked([(rows.T @ response)[row, :] for row in solved]) @ chosen
+        impulses = chosen @ ca.solve(ca.SX(ca.densify(system)), side)
+        return impulses, response @ impulses
+    # rates of contact places on curved ground have no inertia: the rows that determine them are solved for together with M
+    system = ca.blockcat([[mass, -(rows @ chosen)], [rows[:, solved].T, ca.SX(len(solved), len(solved))]])
+    found = ca.solve(ca.sparsify(system), ca.vertcat(ca.SX.zeros(count), side))
+    return chosen @ found[count:], found[:count]
 
 
 def _cone(limit: ca.SX, forces: list[ca.SX]) -> list[ca.SX]:

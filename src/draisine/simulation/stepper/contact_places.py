@@ -18,11 +18,10 @@ LEAST_TIME = 1e-16  # of a motion by rounding errors, relative to the time and t
 
 def has_places(s: Stepper) -> bool:
     """Whether velocities without inertia are among the states."""
-    c = s.modes
+    c, found = s.modes, False
     for j in range(c.velocities):
-        if c.mass[j * c.velocities + j] == 0.0:
-            return True
-    return False
+        found = found or c.mass[j * c.velocities + j] == 0.0
+    return found
 
 
 def change_with_inertia(s: Stepper) -> float:
