@@ -75,6 +75,37 @@ def test_bumps_are_rolled_over_as_by_an_ideal_wheel(seed: int) -> None:
         assert runs[1][name] == pytest.approx(runs[0][name], abs=1e-7), name
 
 
+def test_random_bumps_with_the_default_method() -> None:
+    """Steps end beside the switch by their error, on either side."""
+    rng, road = np.random.default_rng(5), dr.contact.roads.bump("at", "long", "h")
+    model = disc(road, 0.2, at=0.4, long=1.0, h=0.02)
+    for _ in range(20):
+        values = {
+            name: float(rng.uniform(*limits)) for name, limits in (("at", (0.1, 0.6)), ("long", (0.6, 1.5)), ("h", (-0.03, 0.03)))
+        }
+        speed = float(rng.uniform(0.5, 3))
+        run = dr.simulate(model, 2.5 / speed, start={"x": 0.0, "x_rate": speed}, parameters=values, samples=5)
+        assert run.status.kind.name == "FINISHED", (values, speed)
+
+
+def test_a_landing_on_waves_in_phases() -> None:
+    """The motion without control is the solution of least effort: it falls, lands and slides as a simulation does."""
+    model = disc("0.1*cos(pi*x)", 0.0)
+    model.generalized_force("x", model.input("F", "N"))
+    start = {"x": 0.1, "z": 0.6, "x_rate": 1.0, "z_rate": 0.0, "turn_rate": 0.0}
+    run = dr.simulate(model, 0.5, start=start, method=TIGHT)
+    assert [c.modes["rim"] for c in run.modes] == ["open", "slip"]
+
+    def phase(mode: str) -> Any:
+        return dr.maneuver(model).modes(rim=mode).bounds(F=(-50, 50)).minimize(integral="F^2")
+
+    first, landed = phase("open").start(**start).duration(0.05, 1), run.modes[1].time
+    stated = first.then(phase("slip").finish(x=float(run["x"][-1])).duration(0.5 - landed))
+    found = stated.solve(dr.optimal.Collocation(intervals=8))
+    assert found.status.kind.name == "FINISHED" and found.objective == pytest.approx(0.0, abs=1e-6)
+    assert found.phases[0].duration == pytest.approx(landed, abs=1e-5)
+
+
 @pytest.mark.parametrize("method", [None, dr.methods.DOP853(), dr.methods.Radau()])
 def test_free_flight_over_a_bump(method: Any) -> None:
     start = {"x": 0.0, "z": 1.2, "x_rate": 3.0, "z_rate": 0.5, "turn_rate": 2.0}
@@ -101,7 +132,9 @@ def test_derivatives_across_jumps_of_curvature(friction: float) -> None:
         two = [
             dr.simulate(model, until, start=start | {"x_rate": 1.1 + h}, samples=2, method=TIGHT)
             if name.startswith("start")
-            else dr.simulate(model, until, start=start, parameters={name: {"at": 0.4, "h": 0.02}[name] + h}, samples=2, method=TIGHT)
+            else dr.simulate(
+                model, until, start=start, parameters={name: {"at": 0.4, "h": 0.02}[name] + h}, samples=2, method=TIGHT
+            )
             for h in (STEP, -STEP)
         ]
         for state in states:

@@ -236,7 +236,7 @@ def switch_branch(s: Stepper, row: int, located: bool) -> int:
     else:
         reason = enter_surface(s, behind)
     if s.unilateral != 0 and reason == CONTINUE and has_places(s):
-        reason = pass_to_branch(s, short_distance(s))
+        reason = pass_to_branch(s)
     if s.variations > 0 and reason == CONTINUE:
         jump_at_margin(s, row, single, beyond)
     return reason
