@@ -26,7 +26,7 @@ from draisine.dynamics.constraints.rows import (
     residual_rows,
     without_rounding,
 )
-from draisine.dynamics.contact.ground_contacts import WheelOnGround
+from draisine.dynamics.contact.ground_contacts import WheelOnFeature, WheelOnGround
 from draisine.dynamics.contact.joint_contacts import JointContact, JointStop, joint_contacts
 from draisine.dynamics.contact.residual_contacts import ResidualContact, residual_contacts
 from draisine.dynamics.contact.resistances import ResistanceOfContact, contact_resistances
@@ -104,6 +104,11 @@ class Mechanism:
         self.resistances = contact_resistances([c for c in self._opening if not isinstance(c, SurfacePair)])
         for contact in (*self.residual_contacts, *self.knife_edges):
             if not isinstance(contact, SurfacePair) and contact.supported_by_joints:
+                if isinstance(contact, WheelOnFeature):
+                    raise ModelError(
+                        f"model {system.name!r}: no coordinate changes the distance of a wheel from {contact.name!r} of the "
+                        "ground profile; let its body move along x and z"
+                    )
                 self._check_fixed_height(contact.name, contact.gap[0])
         for contact in self.residual_contacts:
             if isinstance(contact, TireOnGround):  # relaxation states change by slip, and by a load that is no multiplier

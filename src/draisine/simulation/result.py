@@ -22,7 +22,7 @@ from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, SINGULAR_MASS, UNDECIDED
+from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, PENETRATED, SINGULAR_MASS, UNDECIDED
 from draisine.simulation.stepper.contact_memory import mode_parameters
 from draisine.simulation.stepper.memory import Memory
 
@@ -298,6 +298,13 @@ def _contact_unsolved(s: FinalState) -> Status:
         law = f"law of friction of {closed}" if _rubs(s, involved) else f"contacts {closed} and the other constraints together"
         cure = "less friction, or compliance" if modes.without_collision else LOCKED_CURE
         return _locked(s, f"no motion of rigid bodies satisfies the {law}", involved, cure)
+    if modes.outcome == PENETRATED:
+        depth = -float(modes.gap[names.index(closed)])
+        return Status(
+            Ending.CONTACT_UNDECIDED,
+            f"at {s.at_time} contact {closed!r} with the ground profile penetrates by {depth:.4g} m: it was not noticed in time; "
+            "give a smaller tolerance or shorter steps",
+        )
     why = {
         ENDLESS: f"the modes of contacts change without end: {closed}",
         UNDECIDED: f"the directions in which contacts begin to slip were not found: {closed}",

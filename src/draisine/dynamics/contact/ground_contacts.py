@@ -347,4 +347,5 @@ class WheelOnFeature(WheelOnGround):
     def lands(self) -> ca.SX:
         assert isinstance(self.surface, FeatureSurface)
         scope = self.measures.scope
-        return self.surface.region(self.point, self.normal, scope.value(self.wheel.radius) + scope.value(self.wheel.tube))
+        size = scope.value(self.wheel.radius) + scope.value(self.wheel.tube)
+        return self.surface.region(self.point, self.center, self.normal, size)

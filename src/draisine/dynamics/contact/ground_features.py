@@ -6,7 +6,8 @@ in the x–z plane it is that of the largest distance,
     gap = max over n of  n·(C − V) − R √(1 − (n·a)²) − r,
 
 with the wheel's center C, axle a, radius R and tube r: the distance of a convex body from a line. For an upright wheel n is the
-direction from the edge to the center. Newton's method converges from there; its steps are part of the equations.
+direction from the edge to the center. Otherwise it follows from the distance of a point from an ellipse, by steps of Newton's
+method that are part of the equations.
 
 A contact ends where the next one begins: on a plane where its contact point passes a vertex, on an edge where its normal becomes
 that of a plane. Both conditions are the same there, t·(P − V) = 0.
@@ -16,11 +17,15 @@ from __future__ import annotations
 
 import casadi as ca
 
-from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, dot, is_zero, sub
+from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, dot, is_zero, scale, sub
 from draisine.dynamics.lowering import Scope
 from draisine.model.ground_profile import GroundFeature, Vertex
 
-NEWTON_STEPS = 5  # from the direction of the center; with a lean of 45° the error is then rounding error
+NEWTON_STEPS = 8  # 5 for rounding errors in the gap, the others for its derivatives
+EDGE_ON = 1e-9  # share of the radius to which a wheel is wide, seen along its plane
+ASIDE = 1e-15  # share of the radius by which a center in the plane of symmetry is beside it: of two normals inside, one is taken
+NO_LEAN = 1e-12
+DEEP = 1e-6  # depth of a center below a plane, relative to its length, that is no rounding error
 
 
 class FeatureSurface:
@@ -56,29 +61,58 @@ class FeatureSurface:
     def friction(self, x: ca.SX, y: ca.SX) -> ca.SX:
         return ca.SX(1)
 
-    def region(self, contact_point: Vec, normal: Vec, size: ca.SX) -> ca.SX:
-        """Positive where the contact is with this plane or edge; `size` is that of the body."""
+    def region(self, contact_point: Vec, center: Vec, normal: Vec, size: ca.SX) -> ca.SX:
+        """Positive where the contact is with this plane or edge; `size` is that of the body.
+
+        Where the lowest point is below a plane, it counts where the line to it from the center passes the plane: a body beside an
+        end of the plane may be below its continuation. A center below a plane is inside the ground if it is between its ends in
+        x. So a negative gap where this is positive is always a penetration."""
         if self.feature.is_edge:
             return size * ca.fmin(dot(self.tangent(0), normal), -dot(self.tangent(1), normal))
+        (x0, _, z0), (x1, _, z1) = self.vertices
+        length = ca.sqrt((x1 - x0) ** 2 + (z1 - z0) ** 2)
+        above, lowest = (dot(self.normal(ZERO, ZERO), sub(one, self.vertices[0])) for one in (center, contact_point))
+        height = ca.fmax(above, 0)
+        share = ca.if_else(lowest < 0, height / (height - lowest), 1)
+        beyond = self._along(add(center, scale(share, sub(contact_point, center))))
+        return ca.if_else(above < -DEEP * length, self._between(center[0] - x0, x1 - center[0]), beyond)
+
+    def _along(self, point: Vec) -> ca.SX:
         along = self.tangent(0)
-        ends = [dot(along, sub(contact_point, self.vertices[0]))] if self.feature.begins else []
-        ends += [dot(along, sub(self.vertices[1], contact_point))] if self.feature.ends else []
+        return self._between(dot(along, sub(point, self.vertices[0])), dot(along, sub(self.vertices[1], point)))
+
+    def _between(self, after: ca.SX, before: ca.SX) -> ca.SX:
+        """Positive between both ends of a plane, if it has them."""
+        ends = [after] if self.feature.begins else []
+        ends += [before] if self.feature.ends else []
         found = ends[0] if ends else ca.SX(1)
         return ca.fmin(*ends) if len(ends) == 2 else found
 
 
 def edge_normal(away: Vec, axle: Vec, radius: ca.SX) -> Vec:
-    """The normal at an edge along y of a wheel whose center is `away` from it."""
-    size = ca.sqrt(away[0] ** 2 + away[2] ** 2)
-    x, z = away[0] / size, away[2] / size
+    """The normal at an edge along y of a wheel whose center is `away` from it.
+
+    Seen along y the wheel is an ellipse of semi-axes R |a_y|, along a′ = (a_x, a_z), and R. With p the vector `away` in the x–z
+    plane, the normal from p to the ellipse is q = τ p + R² (p·a′) a′, where R √(a_y² q² + (q × a′)²) = τ (τ + R² a′²). The
+    largest τ is that of the largest distance. Both sides divided are a concave, increasing function of τ, nearly linear (Moré and
+    Sorensen 1983): Newton's method from below converges in a few steps, from any pose."""
     if is_zero(axle[0]) and is_zero(axle[2]):
-        return x, ZERO, z
+        size = ca.sqrt(away[0] ** 2 + away[2] ** 2)
+        return away[0] / size, ZERO, away[2] / size
+    (x, _, z), (ax, ay, az) = away, axle
+    thin = ay * ay + EDGE_ON * EDGE_ON
+    inside = radius**2 * (x * ax + z * az + ASIDE * radius)
+    across, flat = x * az - z * ax, ax * ax + az * az
+    rise = radius**2 * flat
+    lower = radius * ca.sqrt(thin * (x * x + z * z) + across * across) - rise
+    root = ca.fmax(lower, ca.sqrt(thin) * ca.fabs(inside) / (radius * ca.sqrt(flat + NO_LEAN * NO_LEAN)))
     for _ in range(NEWTON_STEPS):
-        # f′ and f″ of f = n·(C − V) − R √(1 − (n·a)²) as n turns, n′ = (z, 0, −x)
-        lean, turned = axle[0] * x + axle[2] * z, axle[0] * z - axle[2] * x
-        tilt = ca.sqrt(1 - lean * lean)
-        first = away[0] * z - away[2] * x + radius * lean * turned / tilt
-        second = -(away[0] * x + away[2] * z) + radius * ((turned**2 - lean**2) / tilt + (lean * turned) ** 2 / tilt**3)
-        angle = -first / second
-        x, z = x * ca.cos(angle) + z * ca.sin(angle), z * ca.cos(angle) - x * ca.sin(angle)
-    return x, ZERO, z
+        qx, qz = root * x + inside * ax, root * z + inside * az
+        squared = thin * (qx * qx + qz * qz) + (root * across) ** 2
+        size = ca.sqrt(squared)
+        product = root * (root + rise)
+        slope = (2 * root + rise) * squared - product * (thin * (qx * x + qz * z) + root * across * across)
+        root = root + (radius * size - product) * squared / slope
+    qx, qz = root * x + inside * ax, root * z + inside * az
+    size = ca.sqrt(qx * qx + qz * qz)
+    return qx / size, ZERO, qz / size

@@ -218,4 +218,4 @@ class PointOnFeature(PointOnSurface):
     @cached_property
     def lands(self) -> ca.SX:
         assert isinstance(self.surface, FeatureSurface)
-        return self.surface.region(self.contact_point, self.normal, self.radius)
+        return self.surface.region(self.contact_point, self.center, self.normal, self.radius)

@@ -78,7 +78,10 @@ def _closed_positions(
             q = positions(_with_modes(e, p, [max(pair) for pair in zip(known, modes, strict=True)]))
         except StartError:
             continue
-        if _gaps(e, q, first.given).min() >= -limit:
+        gaps = _gaps(e, q, first.given)
+        if any(gap > limit for gap, mode in zip(gaps, modes, strict=True) if mode != OPEN):  # beside a part of a profile
+            continue
+        if gaps.min() >= -limit:
             return q
         best = q if best is None else best
     return first.q if best is None else best
@@ -234,14 +237,20 @@ def inactive_rows(e: Equations, p: Reals, level: str) -> int:
 
 
 def _gaps(e: Equations, q: np.ndarray, given: Given) -> np.ndarray:
-    """Gaps of contacts; those that have passed the other surface, where they do not land, are far away."""
+    """Gaps of contacts; those that have passed the other surface, where they do not land, are far away, as are parts of a ground
+    profile beside the body. At its ends a part counts: of two that meet there, neither would otherwise."""
     assert e.contact_terms is not None
     t, u, p = given
     x = np.concatenate([q, np.zeros(len(e.states) - len(q))])
     slots = [slot.name for slot in e.contact_terms.outputs]
     values = e.contact_terms([t], x, u, p)
-    gaps, lands = np.atleast_1d(values[slots.index("gap")]), np.reshape(values[slots.index("landing")], (-1, 4))[:, 1]
-    return np.where((gaps < -TOUCHES * e.limits.length) & ~(lands > 0.0), np.inf, gaps)
+    gaps, landing = np.atleast_1d(values[slots.index("gap")]), np.reshape(values[slots.index("landing")], (-1, 4))
+    lands, edges = landing[:, 1], landing[:, 3] > 0.0
+    limit = TOUCHES * e.limits.length
+    parts = np.array([c.bounded for c in e.unilateral])
+    beside = (lands < -limit) & (gaps <= limit) & ~(edges & (gaps < -limit))  # an edge in a body is in it, whatever the normal is
+    passed = np.where(parts, beside, (gaps < -limit) & ~(lands > 0.0))
+    return np.where(passed, np.inf, gaps)
 
 
 def _with_modes(e: Equations, p: Reals, modes: Sequence[int]) -> Reals:

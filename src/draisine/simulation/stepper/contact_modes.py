@@ -41,6 +41,7 @@ from draisine.simulation.stepper.contact_layout import (
     INCONSISTENT,
     MODE_ENTRIES,
     OPEN,
+    PENETRATED,
     SINGULAR_MASS,
     SLIP,
     STICK,
@@ -71,6 +72,7 @@ GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
+INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
 NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
 PROJECTIONS = 2
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
@@ -160,6 +162,30 @@ def negligible_acceleration(s: Stepper, i: int) -> float:
 def passes(c: ContactModes, i: int) -> bool:
     """Whether an open contact does not land where its gap vanishes, or is below the other surface."""
     return has_normal(c, i) and (c.below[i] != 0 or not c.landing[4 * i + 1] > 0.0)
+
+
+def is_inside(s: Stepper) -> bool:
+    """At the end of a step: whether a body is inside a ground profile; the contact that is deepest is then the only active one.
+
+    A part of a profile that is open, with a negative gap where it would land, is penetrated; so is an edge with any normal."""
+    c, deepest = s.modes, -1
+    found = 0
+    for i in range(c.contacts):
+        found += int(c.bounded[i])
+    if found == 0:
+        return False
+    load_terms(s)
+    least = -INSIDE * c.length
+    for i in range(c.contacts):
+        below = c.bounded[i] != 0 and mode_of(c, i) == OPEN and c.gap[i] < least
+        if below and (c.landing[4 * i + 3] > 0.0 or c.landing[4 * i + 1] > INSIDE * c.length):
+            deepest, least = i, c.gap[i]
+    if deepest < 0:
+        return False
+    for i in range(c.contacts):
+        c.active[i] = 1 if i == deepest else 0
+    c.outcome = PENETRATED
+    return True
 
 
 def is_left(c: ContactModes, i: int) -> bool:
