@@ -105,7 +105,8 @@ def edge_normal(away: Vec, axle: Vec, radius: ca.SX) -> Vec:
     across, flat = x * az - z * ax, ax * ax + az * az
     rise = radius**2 * flat
     lower = radius * ca.sqrt(thin * (x * x + z * z) + across * across) - rise
-    root = ca.fmax(lower, ca.sqrt(thin) * ca.fabs(inside) / (radius * ca.sqrt(flat + NO_LEAN * NO_LEAN)))
+    other = ca.sqrt(thin * (inside**2 + (ASIDE * radius**3) ** 2) / (flat + NO_LEAN * NO_LEAN)) / radius
+    root = (lower + other + ca.sqrt((lower - other) ** 2 + (NO_LEAN * radius**2) ** 2)) / 2  # the larger one, without a branch
     for _ in range(NEWTON_STEPS):
         qx, qz = root * x + inside * ax, root * z + inside * az
         squared = thin * (qx * qx + qz * qz) + (root * across) ** 2
