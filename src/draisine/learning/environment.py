@@ -162,7 +162,7 @@ def _is_seed(given: Any) -> bool:
 
 
 def _refuse_copy(self: Any, _protocol: Any) -> Any:
-    raise TypeError(
+    raise ArgumentError(
         f"{type(self).__name__} holds compiled code and cannot be copied or pickled; make another by dr.environment or "
         "gymnasium.make"
     )

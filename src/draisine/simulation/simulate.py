@@ -267,15 +267,15 @@ def compute(
 
 def _passed_at_start(e: Equations, x: np.ndarray, u: np.ndarray, p: np.ndarray) -> list[str]:
     """Stopping events of one direction beyond which the run starts: they do not end it before it has come back."""
-    watched = [(k, event) for k, event in enumerate(e.event_list) if event.action == "stop" and event.direction]
-    kernel = prepared(e).choices.compiled(e.choice).events if watched else None
+    stopping = [(k, event) for k, event in enumerate(e.event_list) if event.action == "stop" and event.direction]
+    kernel = prepared(e).choices.compiled(e.choice).events if stopping else None
     if kernel is None:
         return []
     values = np.ravel(kernel([0.0], x, u, p)[0])
     return [
         f"the run starts beyond the event {event.name!r}{f' ({event.description})' if event.description else ''}: "
         f"{event.expression} = {values[k]:.3g}; it ends the run only when passed again"
-        for k, event in watched
+        for k, event in stopping
         if event.ending == "EVENT" and values[k] * event.direction > PASSED
     ]
 
