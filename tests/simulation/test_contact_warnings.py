@@ -32,7 +32,7 @@ def pendulum() -> dr.Model:
     """A mass on a cable of 1 m in a vertical plane."""
     m = planar_mass("cable_pendulum")
     m.cable("line", ["o", "p"], 1.0)
-    m.output("s", "x*z_rate-z*x_rate", "m/s")
+    m.output("s", "x*z_rate-z*x_rate", "m^2/s")
     return m
 
 
