@@ -139,7 +139,7 @@ def test_events_may_watch_accelerations(level: float) -> None:
 
 def test_units_of_accelerations_are_checked() -> None:
     m = _pendulum()
-    with pytest.raises(dr.errors.ModelError, match="output 'bad'.* expected an acceleration"):
+    with pytest.raises(dr.errors.ModelError, match=r"output 'bad'.* expected an acceleration"):
         m.output("bad", "length*acceleration_x(tip)", "m/s^2")
 
 

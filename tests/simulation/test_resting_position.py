@@ -46,7 +46,8 @@ def test_two_joints_each_have_their_own():
     m.body("arm", mass=1.0, center_of_mass=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
     m.revolute("swing", "cart", "arm", "y")
     m.generalized_force("swing", "-3*swing")
-    m.output("rise", "cart_speed*sin(swing) + swing_rate", "m/s")
+    m.parameter("arm", 1.0, "m")
+    m.output("rise", "cart_speed*sin(swing) + arm*swing_rate", "m/s")
     start = dr.consistent_start(dr.derive(m), {"cart_speed": 2.0, "rise": 0.4})
     (text,) = [line for line in start.report.rest if line.startswith("swing_rate")]
     assert start.velocities["swing_rate"] == pytest.approx(0.4)
