@@ -58,6 +58,14 @@ def map_in_threads(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+def in_background(name: str, function: Callable[[], Result]) -> Future[Result]:
+    """Call a function in a thread of its own, which ends with it."""
+    thread = ThreadPoolExecutor(1, name)
+    made = thread.submit(function)
+    thread.shutdown(wait=False)
+    return made
+
+
 @cache
 def _row_threads() -> ThreadPoolExecutor:
     """Threads beside the caller's, shared by all calls of `split_rows`."""

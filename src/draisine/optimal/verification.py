@@ -7,7 +7,7 @@ motion is simulated in windows, each from the nodes at its beginning (`stable_wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.direct_methods import Grid
 from draisine.numerics.matrix_exponential import matrix_exponentials
+from draisine.numerics.parallel import in_background
 from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
@@ -275,10 +276,7 @@ def _preparation(equations: Equations, controls: tuple[str, ...], degree: int) -
     for program in (driven.dynamics, driven.project):
         for part in _programs(program):
             _ = part.tape, part.digest
-    threads = ThreadPoolExecutor(1, "verification")
-    made = threads.submit(prepare, driven, quick=True)
-    threads.shutdown(wait=False)
-    return made
+    return in_background("verification", lambda: prepare(driven, quick=True))
 
 
 def _programs(what: Program | LinearSolveProgram | DaeResidual | None) -> list[Program]:
