@@ -16,8 +16,17 @@ from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.program.switch_times import switch_times
 from draisine.program.switching import find_switching
 
-# a wheel that slips has no tangential force without load: where a multiplier passes zero, its derivative jumps
+# a wheel that slips has no tangential force without load: where a multiplier passes zero, its derivative jumps;
+# a friction patch has four edges, and each wheel passes all of them
 EXPECTED = {
+    "motorcycle_on_ice": [f"switch {number}" for number in range(1, 9)],
+    "motorcycle_over_bump": [
+        text
+        for wheel in ("front", "rear")
+        for passed in (f"max(({wheel}_place_x - 10)/bump_length, 0)",)
+        for text in (passed, f"min({passed}, 1)")
+    ],
+    "tipping_tricycle": ["t < opens_at", "max((t - opens_at)/0.4, 0)", "min(max((t - opens_at)/0.4, 0), 1)"],
     "sliding_bicycle": ["switch 1", "switch 2"],
     "wheelset": ["switch 1", "switch 2", "max(-(lateral + flange_gap), 0)", "max(lateral - flange_gap, 0)"],
 }
