@@ -124,9 +124,9 @@ def why_not_recursive(mechanism: Mechanism) -> str | None:
 def _reduced_alternates(mechanism: Mechanism, tree: EliminatedTree) -> list[tuple[str, ...]]:
     """Other independent velocities for a run of the recursive formulation, which then goes on in reduced form: where a contact no
     longer determines the velocity that it eliminates. Not for long chains, whose reduced form takes too long."""
-    if mechanism.residual_constraints or not tree.eliminated or _not_reduced(mechanism) is not None:
+    if len(mechanism.scope.velocities) >= MANY_VELOCITIES:  # first: already the rows of a long chain take long
         return []
-    if len(mechanism.scope.velocities) >= MANY_VELOCITIES:
+    if mechanism.residual_constraints or not tree.eliminated or _not_reduced(mechanism) is not None:
         return []
     plan, others, _ = mechanism.choose(())
     choices = [plan.independent, *(other.independent for other in others)]

@@ -84,13 +84,8 @@ class Spectrum:
 
 def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
     values, right = np.linalg.eig(matrices)
-    again, left = np.linalg.eig(
-        matrices.transpose(0, 2, 1)
-    )  # an inverse of `right` does not exist where one eigenvalue is defective
-    order = nearest_first(np.abs(values[:, :, None] - again[:, None, :]))
-    left = np.take_along_axis(left, order[:, None, :], axis=2)
+    left = _left_vectors(matrices, values, right)
     scale = balancing(np.abs(matrices))
-    left = _dual_vectors(values, right.astype(complex), left.astype(complex))
     scaled = np.abs(matrices) * scale[:, None, :] / scale[:, :, None]
     size = scaled.sum(axis=2).max(axis=1, initial=0.0)[:, None]
     w, v = np.abs(left) * scale[:, :, None], np.abs(right) / scale[:, :, None]
@@ -119,6 +114,22 @@ def _resolved(matrices: Array, values: Complex, errors: Array) -> tuple[Complex,
         if (bound < np.abs(better)).all():
             values[i, zero], errors[i, zero] = better, bound
     return values, errors
+
+
+def _left_vectors(matrices: Array, values: Complex, right: Complex) -> Complex:
+    """Left eigenvectors, dual to the right ones: their inverse, and where an eigenvalue is (nearly) defective, and there is none,
+    eigenvectors of the transposed matrix, which cost another decomposition."""
+    left = np.zeros(right.shape, dtype=complex)
+    regular = np.flatnonzero(np.isfinite(np.linalg.slogdet(right)[1]))
+    inverse = np.linalg.inv(right[regular])
+    good = np.abs(inverse).max(axis=(1, 2), initial=0.0) < INDEPENDENT  # right vectors have length 1
+    left[regular[good]] = inverse[good].transpose(0, 2, 1)
+    if len(rest := np.setdiff1d(np.arange(len(values)), regular[good])):
+        again, found = np.linalg.eig(matrices[rest].transpose(0, 2, 1))
+        order = nearest_first(np.abs(values[rest][:, :, None] - again[:, None, :]))
+        found = np.take_along_axis(found, order[:, None, :], axis=2)
+        left[rest] = _dual_vectors(values[rest], right[rest].astype(complex), found.astype(complex))
+    return left
 
 
 def _dual_vectors(values: Complex, right: Complex, left: Complex) -> Complex:
