@@ -26,4 +26,5 @@ def figures() -> Iterator[Figure]:
     yield Figure("`make test`", seconds, "s")
     yield Figure("`make test`: tests that pass", counts.get("passed", 0))
     if done.returncode:
-        raise RuntimeError(f"tests fail: {counts.get('failed', 0)} failed, {counts.get('error', 0)} with errors")
+        which = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, flags=re.MULTILINE)
+        raise RuntimeError(f"tests fail: {', '.join(which[:5])}{' …' if len(which) > 5 else ''}")
