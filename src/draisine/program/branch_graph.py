@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from draisine.program import opcodes as op
-from draisine.program.enclosures import bounds
+from draisine.program.enclosures import BoundsOfNodes
 from draisine.program.graph import Graph
 from draisine.program.graph_text import text_of
 from draisine.program.linear_solve import LinearSolveProgram
@@ -67,7 +67,7 @@ class BranchGraph:
         self._smooth: dict[Any, _Found] = {}  # curved tables of time
         self._guards: set[int] = set()
         self._complete = False  # whether all switches that count are known
-        self._bounds = bounds(graph, roots)
+        self._bounds = BoundsOfNodes(graph)
         for node in sorted(graph.reached([*roots, *further])):
             self._new[node] = self._fixed(node)
         self.every = [*self._found.values(), *self._smooth.values()]  # inner ones first
@@ -152,7 +152,7 @@ class BranchGraph:
         return g.add(op.SUB, (double, one) if sign > 0 else (one, double))
 
     def _sides(self, operation: int, argument: int, operands: tuple[int, ...], shown: tuple[int, ...]) -> int | None:
-        if any(low >= 0.0 or high <= 0.0 for low, high in (self._bounds_of(argument), self._apart(shown))):
+        if any(low >= 0.0 or high <= 0.0 for low, high in (self._bounds.of(argument), self._apart(shown))):
             return None  # never changes its side
         found = self._switch(("sides", argument), SwitchKind.SIDES, argument, operation, operands, shown)
         found.jump |= operation in (op.LT, op.LE, op.SIGN, op.COPYSIGN)
@@ -194,7 +194,7 @@ class BranchGraph:
 
     def _rounded(self, operation: int, old: tuple[int, ...], argument: int) -> int | None:
         g = self.graph
-        low, high = self._bounds_of(argument)
+        low, high = self._bounds.of(argument)
         if math.floor(low) == math.floor(high) if math.isfinite(low) and math.isfinite(high) else False:
             return None
         found = self._switch(("floor", argument), SwitchKind.FLOOR, argument, operation, (argument,), old)
@@ -261,16 +261,11 @@ class BranchGraph:
 
     def _apart(self, operands: tuple[int, ...]) -> tuple[float, float]:
         """Bounds of an operand, or of the difference of two."""
-        low, high = self._bounds_of(operands[0])
+        low, high = self._bounds.of(operands[0])
         if len(operands) == 1:
             return low, high
-        down, up = self._bounds_of(operands[1])
+        down, up = self._bounds.of(operands[1])
         return low - up, high - down
-
-    def _bounds_of(self, node: int) -> tuple[float, float]:
-        if node not in self._bounds:
-            self._bounds |= bounds(self.graph, [node])
-        return self._bounds[node]
 
     # ---------------------------------------------------------------- the switches that count
 

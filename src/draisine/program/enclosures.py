@@ -31,16 +31,31 @@ _ONE: Bounds = np.array(1.0), np.array(1.0)
 def enclose(graph: Graph, wanted: Iterable[int], given: Mapping[int, Enclosure]) -> dict[int, Enclosure]:
     """Enclosures of nodes and of all they depend on. Inputs that are not `given` can have any value, and derivative zero."""
     known: dict[int, Enclosure] = dict(given)
-    with np.errstate(all="ignore"):
-        for k in sorted(graph.reached(wanted, lambda node: node in given)):
-            if k not in known:
-                known[k] = _node(graph, k, known)
+    _extend(graph, wanted, known)
     return known
 
 
-def bounds(graph: Graph, wanted: Iterable[int]) -> dict[int, tuple[float, float]]:
-    """Bounds of nodes for all values of the inputs."""
-    return {k: (float(found[0][0]), float(found[0][1])) for k, found in enclose(graph, wanted, {}).items()}
+class BoundsOfNodes:
+    """Bounds of the nodes of a growing graph for all values of the inputs. Each is computed once, and only if it is asked for."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._known: dict[int, Enclosure] = {}
+
+    def of(self, node: int) -> tuple[float, float]:
+        """The lowest and the highest value of a node."""
+        if node not in self._known:
+            _extend(self._graph, [node], self._known)
+        low, high = self._known[node][0]
+        return float(low), float(high)
+
+
+def _extend(graph: Graph, wanted: Iterable[int], known: dict[int, Enclosure]) -> None:
+    """Add the nodes that are wanted, and all they depend on, to those that are known."""
+    with np.errstate(all="ignore"):
+        for k in sorted(graph.reached(wanted, known.__contains__)):
+            if k not in known:
+                known[k] = _node(graph, k, known)
 
 
 def _node(graph: Graph, k: int, known: Mapping[int, Enclosure]) -> Enclosure:
@@ -73,6 +88,8 @@ def _clean(found: Bounds) -> Bounds:
     """Undefined results can be anything."""
     low, high = found
     wrong = np.isnan(low) | np.isnan(high)
+    if wrong.ndim == 0 and not wrong:
+        return found
     return np.where(wrong, -np.inf, low), np.where(wrong, np.inf, high)
 
 
@@ -92,6 +109,10 @@ def _sub(a: Bounds, b: Bounds) -> Bounds:
 
 
 def _mul(a: Bounds, b: Bounds) -> Bounds:
+    if all(side.ndim == 0 for side in (*a, *b)):  # most are, and arrays of one number take ten times as long
+        products = [0.0 if x == 0.0 or y == 0.0 else x * y for x in map(float, a) for y in map(float, b)]
+        if not any(map(math.isnan, products)):
+            return np.array(min(products)), np.array(max(products))
     corners = [np.where((x == 0.0) | (y == 0.0), 0.0, x * y) for x in a for y in b]  # 0·∞ is 0: the factor is exactly zero
     return np.minimum.reduce(np.broadcast_arrays(*corners)), np.maximum.reduce(np.broadcast_arrays(*corners))
 
