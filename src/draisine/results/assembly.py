@@ -138,19 +138,17 @@ def assemble(
     pieces = [piece for piece in pieces if np.size(piece.time)]
     if not pieces:
         raise ArgumentError(f"the run of {model!r} has no samples; at least the initial state is needed")
-    originals = _ordered_channels(pieces)
-    index = {channel: i for i, channel in enumerate(originals)}
+    originals, columns = _ordered_channels(pieces)
     time = np.concatenate([np.asarray(piece.time, dtype=np.float64) for piece in pieces])
     data = np.full((time.size, len(originals)), np.nan)
     segments, start = [], 0
-    for piece in pieces:
+    for piece, places in zip(pieces, columns, strict=True):
         stop = start + np.size(piece.time)
-        _check_unique(piece)
-        for part in piece.blocks:
+        for part, own in zip(piece.blocks, places, strict=True):
             if len(part.values) != stop - start:
                 names = ", ".join(channel.name for channel in part.channels)
                 raise ArgumentError(f"{stop - start} samples but {len(part.values)} rows of {names}")
-            data[start:stop, [index[channel] for channel in part.channels]] = part.values
+            data[start:stop, own] = part.values
         segments.append(Segment(piece.mode, tuple(piece.independent), start, stop))
         start = stop
     for text in warnings:
@@ -171,18 +169,25 @@ def assemble(
     )
 
 
-def _ordered_channels(pieces: Sequence[Piece]) -> list[Channel]:
-    seen = dict.fromkeys(channel for piece in pieces for part in piece.blocks for channel in part.channels)
-    order = {group: i for i, group in enumerate(Group)}
-    return sorted(seen, key=lambda channel: order[channel.group])  # stable: keeps the order within a group
+def _ordered_channels(pieces: Sequence[Piece]) -> tuple[list[Channel], list[list[list[int]]]]:
+    """All channels, sorted by their groups; and for each piece and block the columns of its channels among them."""
+    numbers: dict[Channel, int] = {}  # in the order of appearance; channels are many, and hashed once per piece
+    found = [[[numbers.setdefault(c, len(numbers)) for c in part.channels] for part in piece.blocks] for piece in pieces]
+    channels, rank = list(numbers), {group: i for i, group in enumerate(Group)}
+    for piece, own in zip(pieces, found, strict=True):
+        _check_unique(piece, own)
+    order = sorted(range(len(channels)), key=lambda k: rank[channels[k].group])  # stable: keeps the order within a group
+    column = {k: i for i, k in enumerate(order)}
+    return [channels[k] for k in order], [[[column[k] for k in own] for own in places] for places in found]
 
 
-def _check_unique(piece: Piece) -> None:
-    seen: set[Channel] = set()
-    for channel in (channel for part in piece.blocks for channel in part.channels):
-        if channel in seen:
-            raise ArgumentError(f"{channel.name!r} occurs twice in {channel.group}; names must be unique")
-        seen.add(channel)
+def _check_unique(piece: Piece, numbers: Sequence[Sequence[int]]) -> None:
+    seen: set[int] = set()
+    for part, own in zip(piece.blocks, numbers, strict=True):
+        for channel, number in zip(part.channels, own, strict=True):
+            if number in seen:
+                raise ArgumentError(f"{channel.name!r} occurs twice in {channel.group}; names must be unique")
+            seen.add(number)
 
 
 def _with_distinct_names(channels: Sequence[Channel]) -> tuple[Channel, ...]:

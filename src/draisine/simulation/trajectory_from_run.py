@@ -15,7 +15,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
-from draisine.results.channel import Group
+from draisine.results.channel import Channel, Group
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import TOTAL, WORK, Occurrence, Statistics, Trajectory
 from draisine.simulation.contact_needs import contact_needs
@@ -44,19 +44,25 @@ def _piece(segment: Segment, values: Mapping[str, np.ndarray]) -> Piece:
 def blocks_of(equations: Equations, coordinates: np.ndarray, values: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
     """Coordinates and the values of the report, samples in rows, as blocks of named columns."""
     count = len(coordinates)
-    blocks = [
-        block(Group.COORDINATES, equations.coordinates, coordinates),
-        block(Group.VELOCITIES, equations.velocities, values["v"].reshape(count, -1)),
-        block(Group.INPUTS, equations.inputs, values["inputs"].reshape(count, -1)),
-        block(Group.OUTPUTS, equations.outputs, values["outputs"].reshape(count, -1)),
-        block(Group.MULTIPLIERS, equations.multipliers, values["multipliers"].reshape(count, -1)),
-        residual_block(equations.constraints, values["residuals"].reshape(count, -1)),
-    ]
+    found = (coordinates, *(values[name] for name in ("v", "inputs", "outputs", "multipliers", "residuals")))
+    *channels, powers = _channels(equations)
+    blocks = [Block(own, columns.reshape(count, -1)) for own, columns in zip(channels, found, strict=True)]
     if "energy" in values:  # first-order systems have none
         kinetic, potential, *work = values["energy"].reshape(count, -1).T
         blocks.append(energy_block(kinetic, potential, work[0] if work else None))
-        blocks.append(power_block(equations.inputs, values["power"].reshape(count, -1)))
+        blocks.append(Block(powers, values["power"].reshape(count, -1)))
     return tuple(blocks)
+
+
+@lru_cache(maxsize=64)
+def _channels(e: Equations) -> tuple[tuple[Channel, ...], ...]:
+    """Coordinates, velocities, inputs, outputs, multipliers, residuals and powers: the same in every run."""
+    groups = (Group.COORDINATES, Group.VELOCITIES, Group.INPUTS, Group.OUTPUTS, Group.MULTIPLIERS)
+    quantities = (e.coordinates, e.velocities, e.inputs, e.outputs, e.multipliers)
+    blocks = [block(group, own, np.zeros((0, len(own)))) for group, own in zip(groups, quantities, strict=True)]
+    blocks.append(residual_block(e.constraints, np.zeros((0, len(e.constraints)))))
+    blocks.append(power_block(e.inputs, np.zeros((0, len(e.inputs)))))
+    return tuple(made.channels for made in blocks)
 
 
 def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, start: str, timed: bool) -> Trajectory:
@@ -167,6 +173,8 @@ def _nonfinite_channels(pieces: Sequence[Piece]) -> list[str]:
 
     Curvature, a rate of turn by speed, is not defined where the speed is zero: there it has no value, which is no fault.
     """
+    if all(np.isfinite(part.values).all() for piece in pieces for part in piece.blocks):
+        return []
     found = []
     at_rest = {name: values == 0.0 for name, _, values in _columns(pieces, (Group.OUTPUTS,)) if name == "speed"}
     for name, times, values in _columns(pieces, tuple(Group)):
