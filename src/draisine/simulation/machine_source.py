@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -125,13 +126,18 @@ def javascript_files(e: Equations, start: Start, allowed: Sequence[Sequence[bool
         f"// {plain(e.name)}: contacts that stick, slip and open. `new Machine()`, begin, advance; see the page on export.",
         "const Draisine = {};",
         *(source_text(replace(p, name=name), Script(plain=True, home="Draisine")) for name, p in programs.items()),
-        script(MACHINE, NAMES, "Draisine.machine"),
-        record_script(),
-        files("draisine.simulation").joinpath("machine.js").read_text(encoding="utf-8"),
+        machine_script(),
         f"export const data = {json.dumps(data, ensure_ascii=True)};",
         _MODULE.strip(),
     ]
     return {f"{stem}_machine.mjs": "\n".join(parts) + "\n"}
+
+
+@cache
+def machine_script() -> str:
+    """The stepping loop with contacts that stick, slip and open, translated from Python; the same for all models."""
+    text = files("draisine.simulation").joinpath("machine.js").read_text(encoding="utf-8")
+    return "\n".join([script(MACHINE, NAMES, "Draisine.machine"), record_script(), text])
 
 
 _MODULE = """
@@ -234,6 +240,20 @@ def c_machine(
     e: Equations, start: Start, stem: str, programs: Mapping[str, Program | LinearSolveProgram], allowed: Sequence[Sequence[bool]]
 ) -> str:
     """Records, functions, kernels, and the memory of a machine."""
+    fields, loop = _loop_in_c()
+    lines = [f"typedef struct {name} {name};" for name in fields]
+    for name, own in fields.items():
+        lines += [f"struct {name} {{", *(f"    {kind} {field};".replace("* ", "*") for field, kind in own.items()), "};"]
+    included = ", ".join("{" + ", ".join(str(int(one)) for one in row) + "}" for row in allowed)
+    lines += [f"static const int {stem}_included[][3] = {{{included}}};", "", loop]
+    for name, program in programs.items():
+        lines += _kernel(name, program)
+    return "\n".join([*lines, *_memory(_record(e, start), stem, fields, {*programs})])
+
+
+@cache
+def _loop_in_c() -> tuple[dict[str, dict[str, str]], str]:
+    """The C types of the fields of the records, and the functions of the loop: the same for all models."""
     fields = {
         record.__name__: {
             name: c_kind(field.type, record is not Tableau and f"{prefix}{name}" in KERNELS)
@@ -242,14 +262,7 @@ def c_machine(
         }
         for record, prefix in ((Stepper, ""), (Tableau, ""), (ContactModes, "modes."))
     }
-    lines = [f"typedef struct {name} {name};" for name in fields]
-    for name, own in fields.items():
-        lines += [f"struct {name} {{", *(f"    {kind} {field};".replace("* ", "*") for field, kind in own.items()), "};"]
-    included = ", ".join("{" + ", ".join(str(int(one)) for one in row) + "}" for row in allowed)
-    lines += [f"static const int {stem}_included[][3] = {{{included}}};", "", c_text(machine_code(), fields)]
-    for name, program in programs.items():
-        lines += _kernel(name, program)
-    return "\n".join([*lines, *_memory(_record(e, start), stem, fields, {*programs})])
+    return fields, c_text(machine_code(), fields)
 
 
 def _kernel(name: str, program: Program | LinearSolveProgram) -> list[str]:

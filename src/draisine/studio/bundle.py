@@ -18,8 +18,9 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.simulation.machine_source import machine_script
 from draisine.studio.manifest import Manifest
-from draisine.studio.programs import Programs, StraightRunning, check_runnable, machine_script, solver_script, straight_running
+from draisine.studio.programs import Programs, StraightRunning, check_runnable, solver_script, straight_running
 from draisine.view.film.page import as_script
 
 RUNTIME = (

@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from importlib.resources import files
 
 import casadi as ca
 import numpy as np
@@ -32,7 +31,7 @@ from draisine.program.switching import Switching, find_switching
 from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.solver import SOLVER
-from draisine.simulation.mode_machine import MACHINE, NAMES, check_machine, machine_programs, record_script
+from draisine.simulation.mode_machine import check_machine, machine_programs
 from draisine.stability.closed_form_family import EXACT
 from draisine.stability.steady_family import Family
 
@@ -149,13 +148,6 @@ def solver_script() -> str:
     """The solver of consistent starts, translated from Python."""
     constants = ("FIND", "FIND_FAR", "EVALUATE", "REST", "FULFILLED")
     return f"{script(SOLVER, constants, 'Draisine.solver')}Draisine.solver.SHAPES = {json.dumps(SHAPES)};\n"
-
-
-@cache
-def machine_script() -> str:
-    """The stepping loop with contacts that stick, slip and open, translated from Python."""
-    text = files("draisine.simulation").joinpath("machine.js").read_text(encoding="utf-8")
-    return "\n".join([script(MACHINE, NAMES, "Draisine.machine"), record_script(), text])
 
 
 def check_runnable(equations: Equations) -> None:
