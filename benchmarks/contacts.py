@@ -116,7 +116,10 @@ def _random_falls() -> dict[str, NDArray[np.float64]]:
 
 def _changes() -> Iterator[Figure]:
     """Steps of falls that end in a change of modes, less steps of the same method without one; one call of the loop for each."""
-    starts, impacts, others, plain = _random_falls(), [], [], []
+    starts = _random_falls()
+    impacts: list[float] = []
+    others: list[float] = []
+    plain: list[float] = []
     fall = Timed(bicycle(0.6, 0.6), {name: float(column[0]) for name, column in starts.items()})
     original = _Driver._make_advance
 
