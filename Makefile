@@ -34,12 +34,10 @@ test: $(VENV)/.test  ## every capability: all tests but those marked long (ARGS=
 	$(PYTEST) -m 'not long' $(ARGS)
 
 test-long: $(VENV)/.test  ## the others: pages of the documentation, browsers, long studies
-	DRAISINE_KERNEL_LEVEL=1 $(PYTEST) -m long $(ARGS)
+	$(PYTEST) -m long $(ARGS)
 
-test-all: test test-long  ## everything that must hold
-
-# Benchmarks run seldom: names and arguments that no longer exist are found here. Their types are not annotated as strictly.
-LOOSELY := --ignore-missing-imports $(addprefix --disable-error-code=,misc arg-type assignment operator call-overload union-attr no-any-return unused-ignore)
+test-all: $(VENV)/.test  ## everything that must hold, in one run
+	$(PYTEST) $(ARGS)
 
 fuzz: $(VENV)/.test  ## 100,000 mutated model files: each is read and run, or refused with the reason (ARGS="--seed 7")
 	$(BIN)/python -m tools.fuzz $(ARGS)
@@ -48,7 +46,6 @@ lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	MYPYPATH=src:benchmarks $(BIN)/mypy $(LOOSELY) benchmarks/*.py
 	$(BIN)/lint-imports
 
 check: lint test-all  ## every gate
@@ -96,6 +93,13 @@ $(VENV)/.pinocchio: $(VENV)/.test
 $(VENV)/.robots: $(VENV)/.pinocchio
 	$(LOCKED) robots
 	@touch $@
+
+# The environment of all tests and gates in one call of pip.
+$(VENV)/.everything: pyproject.toml requirements.lock | $(VENV)/bin/python
+	$(LOCKED) dev robots
+	$(COMPILE)
+	$(BIN)/draisine warm
+	@touch $(addprefix $(VENV)/.,runtime test docs dev pinocchio robots everything)
 
 # Peers live in an environment of their own. Some need packages of the system, which are named and, by apt-get, installed.
 $(BENCH)/.peers: pyproject.toml benchmarks/install_peers.sh

@@ -1,7 +1,7 @@
 """What makes a run of the tests quick; what each worker of it does first.
 
 - Kernels are compiled at LLVM's lowest level: most tests call a kernel a few times, and compiling took a fifth of the time. The
-  tests of `codegen` are about the code that users get and compile at its level; `make test-long` does for all that it runs.
+  tests of `codegen` are about the code that users get and compile at its level; so do tests marked `long`, which run more.
 - Linear algebra runs on one thread per process: the workers fill the cores already. Two workers with two threads each wait
   for each other at every product, and a singular value decomposition of 60 rows takes 100 ms of processor time in place of 0.4.
 - Equations stay in memory: no process derives the same twice. Across processes and clones they are found on disk.
@@ -24,7 +24,7 @@ import pytest
 
 from draisine.cli.warm import LOOPS
 
-os.environ.setdefault("DRAISINE_KERNEL_LEVEL", "0")  # for the processes that tests start, too
+LEVEL = os.environ.setdefault("DRAISINE_KERNEL_LEVEL", "0")  # for the processes that tests start, too
 for library in (
     "OPENBLAS",
     "MKL",
@@ -67,6 +67,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         time.sleep(0.1)
     for share in SHARES.values():
         _make(share)  # from the disk by now, and kept: tests with a store of their own do not ask it for them
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Set before the fixtures of a test, which compile as well."""
+    if item.get_closest_marker("long") is None:
+        return (yield)
+    os.environ["DRAISINE_KERNEL_LEVEL"] = max(LEVEL, "1")
+    try:
+        return (yield)
+    finally:
+        os.environ["DRAISINE_KERNEL_LEVEL"] = LEVEL
 
 
 @pytest.fixture

@@ -76,6 +76,25 @@ def test_a_set_is_installed_with_hashes(
     assert capsys.readouterr().err == ""
 
 
+def test_several_sets_are_one_call(lock: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each of them needs, once."""
+    wanted: list[set[str]] = []
+
+    def run(command: list[str], **how: object) -> SimpleNamespace:
+        if "--require-hashes" in command:
+            wanted.append(set(re.findall(r"^([\w.-]+)==", Path(command[-1]).read_text("utf-8"), re.MULTILINE)))
+        return SimpleNamespace(returncode=0, stderr="", stdout="")
+
+    monkeypatch.setattr(lock.subprocess, "run", run)
+    for names in (("dev",), ("robots",), ("dev", "robots")):
+        lock.install(*names)
+    dev, robots, both = wanted
+    assert both == dev | robots and "mypy" in both - robots and "mujoco" in both - dev
+    calls = called_instead(lock, monkeypatch, 1)
+    lock.install("runtime", "dev", "robots")
+    assert calls[-1][-1] == f"{ROOT}[dev,test,robots]"
+
+
 def test_what_cannot_be_met_is_said(
     lock: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

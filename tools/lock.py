@@ -1,7 +1,7 @@
 """The lock file: the exact version of every package that a set-up installs, with the hashes of its files.
 
     python tools/lock.py renew           # resolve the ranges of pyproject.toml anew, write requirements.lock
-    python tools/lock.py install test    # what the lock says for an extra (runtime: for none), then this package, editable
+    python tools/lock.py install test    # what the lock says for extras (runtime: for none), then this package, editable
 
 `make update` and `make setup` call it, by the Python of the environment. Sets are those of `SETS`. Hashes of all wheels of a
 release are kept, so that one file serves all platforms that have the same packages. Where it cannot be met (another Python
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -78,25 +78,25 @@ def here() -> str:
 # ------------------------------------------------------------------------------------------------------ installing
 
 
-def install(name: str) -> None:
-    """Install a set by the lock, or by the ranges; then this package, editable."""
+def install(*names: str) -> None:
+    """Install sets by the lock, or by the ranges; then this package, editable."""
     quiet = ("install", "--quiet", "--no-compile")
-    extras = SETS[name]
-    if (reason := by_lock(name, quiet)) is None:
+    extras = ",".join(filter(None, (SETS[name] for name in names)))
+    if (reason := by_lock(names, quiet)) is None:
         subprocess.run([*PIP, *quiet, "--no-deps", "--editable", str(ROOT)], check=True)
         return
     print(f"{LOCK.name} cannot be met here ({here()}): {reason}\nGoing on with the ranges of pyproject.toml.", file=sys.stderr)
     subprocess.run([*PIP, *quiet, "--editable", f"{ROOT}[{extras}]" if extras else str(ROOT)], check=True)
 
 
-def by_lock(name: str, quiet: Iterable[str]) -> str | None:
-    """Install what the lock names for a set; None, or why that is not possible."""
+def by_lock(names: Collection[str], quiet: Iterable[str]) -> str | None:
+    """Install what the lock names for sets; None, or why that is not possible."""
     if not LOCK.exists():
         return "there is no such file; `make update` writes it"
     text = LOCK.read_text(encoding="utf-8")
     if f"# ranges {ranges_digest()}" not in text:
         return "pyproject.toml has other ranges than it was made for; `make update` renews it"
-    chosen = [entry for entry in entries(text) if name in entry.sets]
+    chosen = [entry for entry in entries(text) if not set(names).isdisjoint(entry.sets)]
     sources = [f"--no-binary={entry.name}" for entry in chosen if not entry.wheels]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requirements.txt"
@@ -177,10 +177,10 @@ def main() -> None:
     match sys.argv[1:]:
         case ["renew"]:
             renew()
-        case ["install", name] if name in SETS:
-            install(name)
+        case ["install", *names] if names and set(names) <= SETS.keys():
+            install(*names)
         case _:
-            raise SystemExit(f"usage: {Path(sys.argv[0]).name} renew | install {'|'.join(SETS)}")
+            raise SystemExit(f"usage: {Path(sys.argv[0]).name} renew | install {'|'.join(SETS)} …")
 
 
 if __name__ == "__main__":
