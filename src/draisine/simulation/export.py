@@ -42,11 +42,13 @@ def export(
     - `start`: targets for the initial state of a functional mock-up unit, or a result, as in `simulate`.
     - `modes`: for a model with contacts that stick, slip and open: "all", or the modes that each contact may have, such as
       {"front": ("stick", "slip")}. In c and javascript a machine follows them (`NAME_machine`), and ends with a status where a
-      contact leaves its modes.
+      contact leaves its modes. A functional mock-up unit contains it; there "all" is the default.
     """
-    if modes is None:
-        refuse_unilateral("export", model, '; in C and JavaScript modes="all" writes a machine that follows them')
     langs = [lang] if isinstance(lang, str) else list(lang)
+    if modes is None and not isinstance(model, Program | LinearSolveProgram) and model.unilateral and {*map(str.lower, langs)} == {"fmu"}:
+        modes = "all"
+    if modes is None:
+        refuse_unilateral("export", model, '; in C, JavaScript and FMU modes="all" writes a machine that follows them')
     if modes is not None:
         return _export_machine(model, langs, Path(out), start, modes)
     if isinstance(model, Program | LinearSolveProgram):
@@ -78,4 +80,5 @@ def _export_machine(
             f"export: modes= is for models with contacts that stick, slip and open (friction=); {model.name!r} has none"
         )
     equations = model if isinstance(model, Equations) else derive(model)
-    return write_machine(equations, consistent_start(StartProblem(equations), start), langs, folder, modes)
+    description = "" if isinstance(model, Equations) else (model.freeze() if isinstance(model, Model) else model).description
+    return write_machine(equations, consistent_start(StartProblem(equations), start), langs, folder, modes, description)

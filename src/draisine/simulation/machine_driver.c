@@ -20,10 +20,11 @@ void NAME_modes(const NAME_machine *m, int *modes) {
     for (int i = 0; i < NAME_CONTACTS; i++) modes[i] = mode_at(m, i);
 }
 
-static int left_modes(const NAME_machine *m) {
+/* The first contact in a mode that is not included, or -1. */
+static int left_contact(const NAME_machine *m) {
     for (int i = 0; i < NAME_CONTACTS; i++)
-        if (!NAME_included[i][mode_at(m, i)]) return 1;
-    return 0;
+        if (!NAME_included[i][mode_at(m, i)]) return i;
+    return -1;
 }
 
 static int status_of(NAME_machine *m, long reason) {
@@ -75,7 +76,7 @@ int NAME_begin(NAME_machine *m, double t, const double *x, const int *modes, con
     s->budget = 0;
     const long reason = advance(s);
     if (reason != PAUSED && reason != REACHED) return status_of(m, reason);
-    return left_modes(m) ? NAME_MODE_LEFT : NAME_REACHED;
+    return left_contact(m) >= 0 ? NAME_MODE_LEFT : NAME_REACHED;
 }
 
 void NAME_set_inputs(NAME_machine *m, const double *u) {
@@ -86,7 +87,7 @@ void NAME_set_inputs(NAME_machine *m, const double *u) {
 
 int NAME_advance(NAME_machine *m, double until) {
     Stepper *s = &m->stepper;
-    if (left_modes(m)) return NAME_MODE_LEFT;
+    if (left_contact(m) >= 0) return NAME_MODE_LEFT;
     s->end = until;
     s->max_steps = s->accepted + s->rejected + MOST_STEPS;
     s->budget = 1;
@@ -94,7 +95,7 @@ int NAME_advance(NAME_machine *m, double until) {
         const long reason = advance(s);
         if (reason == FULL) forget(m);
         else if (reason != PAUSED && reason != REACHED) return status_of(m, reason);
-        else if (left_modes(m)) return NAME_MODE_LEFT;
+        else if (left_contact(m) >= 0) return NAME_MODE_LEFT;
         else if (reason == REACHED) return NAME_REACHED;
     }
 }

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.export.fmu import ContactSources, write_fmu
 from draisine.codegen.export.language import Argument
 from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.languages.javascript import Script
@@ -49,7 +50,7 @@ from draisine.simulation.stepper.contact_layout import ContactModes
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
 MODES = ("open", "slip", "stick")
-LANGUAGES = ("c", "javascript")
+LANGUAGES = ("c", "javascript", "fmu")
 Included = Mapping[str, str | Sequence[str]] | str
 _STATUS = {
     "REACHED": "the time was reached",
@@ -79,22 +80,34 @@ def included_modes(e: Equations, given: Included) -> list[list[bool]]:
     return [[mode in chosen.get(name, MODES) for mode in MODES] for name in names]
 
 
-def write_machine(e: Equations, start: Start, langs: Iterable[str], folder: Path, modes: Included) -> list[Path]:
-    """Write the machine in some languages; return the paths."""
+def write_machine(
+    e: Equations, start: Start, langs: Iterable[str], folder: Path, modes: Included, description: str = ""
+) -> list[Path]:
+    """Write the machine in some languages, or as a functional mock-up unit; return the paths."""
     check_machine(e, "export")
     allowed = included_modes(e, modes)
-    texts: dict[str, str] = {}
     for lang in langs:
         if lang.lower() not in LANGUAGES:
             raise ExportError(
-                f"contacts of {e.name!r} that stick, slip and open are exported as {' and '.join(LANGUAGES)}, not as {lang}; for "
-                "other languages fix the modes, model.in_modes({…})"
+                f"contacts of {e.name!r} that stick, slip and open are exported as {', '.join(LANGUAGES[:-1])} and {LANGUAGES[-1]}, "
+                f"not as {lang}; for other languages fix the modes, model.in_modes({{…}})"
             )
-        texts |= (c_files if lang.lower() == "c" else javascript_files)(e, start, allowed)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    return [folder / name for name in texts]
+    paths = []
+    for lang in langs:
+        if lang.lower() == "fmu":
+            paths.append(write_fmu(e, start.x, folder, description, contact_sources(e, start, allowed)))
+            continue
+        for name, text in (c_files if lang.lower() == "c" else javascript_files)(e, start, allowed).items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+            paths.append(folder / name)
+    return paths
+
+
+def contact_sources(e: Equations, start: Start, allowed: Sequence[Sequence[bool]]) -> ContactSources:
+    """The machine for a functional mock-up unit."""
+    texts = c_files(e, start, allowed, exchange=True)
+    return ContactSources(next(iter(texts)).removesuffix("_machine.h"), texts, tuple(_STATUS.values()))
 
 
 def _programs(e: Equations, stem: str) -> dict[str, Program | LinearSolveProgram]:
@@ -178,22 +191,42 @@ export class Machine extends Draisine.Machine {
 # ---------------------------------------------------------------- C
 
 
-def c_files(e: Equations, start: Start, allowed: Sequence[Sequence[bool]]) -> dict[str, str]:
-    """NAME_machine.c and .h, and the programs that it calls."""
+def c_files(e: Equations, start: Start, allowed: Sequence[Sequence[bool]], exchange: bool = False) -> dict[str, str]:
+    """NAME_machine.c and .h, and the programs that it calls; with `exchange` what functional mock-up units need."""
     stem = Names(C().taken_words()).give(letters(e.name), f"{letters(e.name)}_model")
     programs = _programs(e, stem)
     texts = {file_name(program, C()): source_text(program, C()) for program in programs.values()}
+    drivers = ["machine_driver.c", *(["machine_exchange.c"] if exchange else [])]
     source = [
         f'#include "{stem}_machine.h"',
         "#include <stdlib.h>",
         PREAMBLE,
         c_machine(e, start, stem, programs, allowed),
-        files("draisine.simulation").joinpath("machine_driver.c").read_text(encoding="utf-8").replace("NAME", stem),
+        *(files("draisine.simulation").joinpath(name).read_text(encoding="utf-8").replace("NAME", stem) for name in drivers),
     ]
-    return {f"{stem}_machine.h": c_header(e, start, stem), f"{stem}_machine.c": "\n".join(source), **texts}
+    return {f"{stem}_machine.h": c_header(e, start, stem, exchange), f"{stem}_machine.c": "\n".join(source), **texts}
 
 
-def c_header(e: Equations, start: Start, stem: str) -> str:
+_EXCHANGE = """
+#include <stddef.h>
+#define MOMENT double t, const double *x, const double *u, const double *p
+size_t NAME_size(void);
+void NAME_restore(NAME_machine *m, const void *kept);
+void NAME_mode_parameters(const NAME_machine *m, double *values);
+void NAME_rates(NAME_machine *m, MOMENT, double *rates);
+void NAME_margins(NAME_machine *m, MOMENT, double *margins);
+void NAME_negligible(NAME_machine *m, const double *margins, double *least);
+void NAME_guess(NAME_machine *m, MOMENT);
+void NAME_disturb(NAME_machine *m);
+int NAME_change(NAME_machine *m, MOMENT, long row);
+int NAME_completed(NAME_machine *m, MOMENT, long *row, double *residual);
+void NAME_settle(NAME_machine *m, MOMENT);
+int NAME_inside(NAME_machine *m);
+int NAME_left(const NAME_machine *m);
+"""
+
+
+def c_header(e: Equations, start: Start, stem: str, exchange: bool = False) -> str:
     """What a program that runs the machine includes."""
     sizes = {"STATES": len(e.states), "INPUTS": len(e.inputs), "PARAMETERS": len(e.parameters), "CONTACTS": len(e.unilateral)}
     listed = [
@@ -230,6 +263,7 @@ def c_header(e: Equations, start: Start, stem: str) -> str:
             f"double {stem}_time(const {stem}_machine *m);",
             f"const double *{stem}_state(const {stem}_machine *m);",
             f"void {stem}_modes(const {stem}_machine *m, int *modes);",
+            *(_EXCHANGE.replace("NAME", stem).strip().splitlines() if exchange else []),
             "#endif",
             "",
         ]
@@ -280,24 +314,27 @@ def _kernel(name: str, program: Program | LinearSolveProgram) -> list[str]:
 
 
 def _memory(record: Stepper, stem: str, fields: Mapping[str, Mapping[str, str]], programs: set[str]) -> list[str]:
-    """The structure of a machine, and the function that fills it."""
+    """The structure of a machine, and the functions that fill it: with addresses, then with values."""
     records = {"stepper": contents(record)}
     records |= {name: inner for name, inner in records["stepper"].records.items()}
-    sizes, lines, tables = {"double": 0, "long": 0}, list[str](), list[str]()
+    sizes, places, values, tables = {"double": 0, "long": 0}, list[str](), list[str](), list[str]()
     for place, found in records.items():
         kinds = fields[found.kind]
         for name, value in found.numbers.items():
             if kinds[name] == KERNEL:
                 program = KERNELS[f"modes.{name}" if found.kind == "ContactModes" else name]
                 if program in programs and value:
-                    lines.append(f"m->{place}.{name} = kernel_{program};")
+                    places.append(f"m->{place}.{name} = kernel_{program};")
             elif value:
-                lines.append(f"m->{place}.{name} = {c_number(value)};")
+                values.append(f"m->{place}.{name} = {c_number(value)};")
         for name, array in found.arrays.items():
-            lines += _array(f"m->{place}.{name}", f"values_{place}_{name}", array, sizes, tables)
-    lines += [f"m->stepper.{name} = &m->{name};" for name in records["stepper"].records]
+            places.append(_array(f"m->{place}.{name}", array, sizes))
+            if array.any():
+                tables.append(_table(f"values_{place}_{name}", array))
+                values.append(f"memcpy(m->{place}.{name}.at, values_{place}_{name}, sizeof values_{place}_{name});")
+    places += [f"m->stepper.{name} = &m->{name};" for name in records["stepper"].records]
     entries = 8 * record.modes.contacts
-    lines += [
+    places += [
         "m->modes.all_parameters = m->stepper.parameters;",
         f"m->modes.mode = part_of(m->stepper.parameters, {len(record.parameters) - entries}, {len(record.parameters)});",
     ]
@@ -308,22 +345,31 @@ def _memory(record: Stepper, stem: str, fields: Mapping[str, Mapping[str, str]],
         *members,
         "};",
         *tables,
+        f"static void point_to_memory({stem}_machine *m) {{",
+        *(f"    {line}" for line in places),
+        "}",
         f"static void lay_out({stem}_machine *m) {{",
-        *(f"    {line}" for line in lines),
+        "    point_to_memory(m);",
+        *(f"    {line}" for line in values),
         "}",
     ]
 
 
-def _array(place: str, table: str, array: NDArray[Any], sizes: dict[str, int], tables: list[str]) -> list[str]:
-    """The memory of an array, and its values where they are not zero."""
-    kind, home = ("long", "integers") if array.dtype.kind == "i" else ("double", "numbers")
-    lengths = [f"{place}.length = {array.shape[0]};"]
+def _kind(array: NDArray[Any]) -> str:
+    return "long" if array.dtype.kind == "i" else "double"
+
+
+def _array(place: str, array: NDArray[Any], sizes: dict[str, int]) -> str:
+    """The memory of an array."""
+    kind = _kind(array)
+    lengths = f"{place}.length = {array.shape[0]};"
     if array.ndim == 2:
-        lengths = [f"{place}.rows = {array.shape[0]};", f"{place}.columns = {array.shape[1]};"]
-    lines = [f"{place}.at = m->{home} + {sizes[kind]}; {' '.join(lengths)}"]
+        lengths = f"{place}.rows = {array.shape[0]}; {place}.columns = {array.shape[1]};"
+    begin = sizes[kind]
     sizes[kind] += array.size
-    if array.any():
-        numbers = ", ".join(c_number(value) for value in array.ravel().tolist())
-        tables.append(f"static const {kind} {table}[] = {{{numbers}}};")
-        lines.append(f"memcpy({place}.at, {table}, sizeof {table});")
-    return lines
+    return f"{place}.at = m->{'integers' if kind == 'long' else 'numbers'} + {begin}; {lengths}"
+
+
+def _table(name: str, array: NDArray[Any]) -> str:
+    """The values of an array."""
+    return f"static const {_kind(array)} {name}[] = {{{', '.join(c_number(value) for value in array.ravel().tolist())}}};"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from draisine.codegen.export.casadi_and_jax import as_casadi, as_jax
 from draisine.codegen.export.exportable_programs import WHAT, items, without_uncounted_work
-from draisine.codegen.export.fmu import write_fmu
+from draisine.codegen.export.fmu import ContactSources, write_fmu
 from draisine.codegen.export.languages import LANGUAGES, language
 from draisine.codegen.export.names import letters
 from draisine.codegen.export.source import Guide, file_name, source_text
@@ -66,4 +66,4 @@ def write_system(
     return written
 
 
-__all__ = ["LANGUAGES", "WHAT", "Guide", "as_casadi", "as_jax", "write", "write_fmu", "write_system"]
+__all__ = ["LANGUAGES", "WHAT", "ContactSources", "Guide", "as_casadi", "as_jax", "write", "write_fmu", "write_system"]

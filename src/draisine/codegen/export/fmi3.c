@@ -2,14 +2,11 @@
  * FMI 3.0 for model exchange and co-simulation, around generated functions.
  *
  * model.h gives the sizes NX, NU, NP, NR (states, inputs, parameters, reported numbers), the TOKEN, the values at the start, and
- *     static void model_slope(double t, const double *x, const double *u, const double *p, double *slope);
  *     static void model_report(double t, const double *x, const double *u, const double *p, double *report);
- * the place FIRST_RESIDUAL of the NC constraint residuals among the reported numbers, with residual_names,
- * and, if the derivatives switch, the number NE of event indicators, zero where they do, and
- *     static void model_indicators(double t, const double *x, const double *u, const double *p, double *indicators);
- * With position constraints HAS_PROJECTION is defined, and one Newton step towards them writes the new states and the residual before it:
- *     static void model_projection(double t, const double *x, const double *u, const double *p, double *projection);
- * Value references count through: time, states, their derivatives, inputs, parameters, reported numbers, event indicators.
+ * the place FIRST_RESIDUAL of the NC constraint residuals among the reported numbers, with residual_names, the number NE of event
+ * indicators, and that of contacts that stick, slip and open, NK, whose NM numbers stand behind the parameters in p.
+ * MOTION is the file with rates, indicators, events and steps: fmi3_smooth.h, or fmi3_contacts.h.
+ * Value references count through: time, states, their derivatives, inputs, parameters, reported numbers, event indicators, modes of contacts.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -21,21 +18,6 @@
 
 #include "model.h"
 
-#ifndef NE
-#define NE 0
-static void model_indicators(double t, const double *x, const double *u, const double *p, double *indicators) {
-    (void)t, (void)x, (void)u, (void)p, (void)indicators;
-}
-#endif
-
-#ifndef HAS_PROJECTION
-static void model_projection(double t, const double *x, const double *u, const double *p, double *projection) {
-    (void)t, (void)u, (void)p;
-    memcpy(projection, x, NX * sizeof(double));
-    projection[NX] = 0.0;
-}
-#endif
-
 #if defined(_WIN32)
 #define EXPORTED __declspec(dllexport)
 #else
@@ -45,10 +27,9 @@ static void model_projection(double t, const double *x, const double *u, const d
 #define LARGEST_RESIDUAL 1e-6 /* m, rad, m/s: consistent starts have less than 1e-9 */
 #define AT_LEAST_ONE(n) ((n) > 0 ? (n) : 1)
 #define USUAL_TOLERANCE 1e-8 /* of co-simulation, where the importer gives none */
-#define PROJECTIONS 4        /* Newton steps onto the constraints after a step, at most */
 
 enum { FIRST_STATE = 1, FIRST_SLOPE = FIRST_STATE + NX, FIRST_INPUT = FIRST_SLOPE + NX, FIRST_PARAMETER = FIRST_INPUT + NU,
-       FIRST_REPORTED = FIRST_PARAMETER + NP, FIRST_INDICATOR = FIRST_REPORTED + NR, END = FIRST_INDICATOR + NE };
+       FIRST_REPORTED = FIRST_PARAMETER + NP, FIRST_INDICATOR = FIRST_REPORTED + NR, FIRST_MODE = FIRST_INDICATOR + NE };
 
 typedef enum { OK, WARNING, DISCARD, ERROR, FATAL } Status;
 typedef uint32_t Reference;
@@ -56,14 +37,21 @@ typedef void (*LogMessage)(void *environment, Status status, const char *categor
 
 /* Everything that changes: this is the state that can be kept and brought back. */
 typedef struct {
-    double t, x[AT_LEAST_ONE(NX)], u[AT_LEAST_ONE(NU)], p[AT_LEAST_ONE(NP)];
-    double length; /* of the next step of co-simulation, or 0 */
+    double t, x[AT_LEAST_ONE(NX)], u[AT_LEAST_ONE(NU)], p[AT_LEAST_ONE(NP + NM)];
+    double length;                   /* of the next step of co-simulation, or 0 */
+    double shift[AT_LEAST_ONE(NE)]; /* of indicators of contacts that are zero where a mode begins */
 } Values;
+typedef struct Machine Machine; /* of contacts, beside the values */
 
 typedef struct {
     Values values;
     double slope[AT_LEAST_ONE(NX)], report[AT_LEAST_ONE(NR)], indicators[AT_LEAST_ONE(NE)];
     bool slope_known, report_known, indicators_known, parameters_changed;
+    bool states_changed, inputs_changed; /* by the importer, not by its integration */
+    bool integrates;                     /* the importer, at present */
+    long ended;                          /* the indicator of a contact that ended with a step of the importer, or -1 */
+    bool drifted;
+    Machine *machine;
     double tolerance;
     void *environment;
     LogMessage log;
@@ -76,29 +64,50 @@ static Status complain(const Instance *m, Status status, const char *message) {
 
 static void changed(Instance *m) { m->slope_known = m->report_known = m->indicators_known = false; }
 
-static void start(Instance *m) {
-    memset(&m->values, 0, sizeof m->values);
-    memcpy(m->values.x, start_states, NX * sizeof(double));
-    memcpy(m->values.p, start_parameters, NP * sizeof(double));
-    changed(m);
-}
-
-static const double *slope(Instance *m) {
-    if (!m->slope_known) model_slope(m->values.t, m->values.x, m->values.u, m->values.p, m->slope);
-    m->slope_known = true;
-    return m->slope;
-}
-
 static const double *report(Instance *m) {
     if (!m->report_known) model_report(m->values.t, m->values.x, m->values.u, m->values.p, m->report);
     m->report_known = true;
     return m->report;
 }
 
+/* A length given as parameter, or a state, may contradict the constraints: such a motion would be wrong from its start. */
+static Status check_constraints(Instance *m) {
+    for (int k = 0; k < NC; k++) {
+        const double residual = report(m)[FIRST_RESIDUAL + k];
+        if (fabs(residual) <= LARGEST_RESIDUAL) continue;
+        char message[400];
+        snprintf(message, sizeof message, "the states do not fulfill the constraint '%.100s' (residual %g) with these parameters; "
+                 "export the FMU with these values, or set states that do", residual_names[k], residual);
+        return complain(m, ERROR, message);
+    }
+    m->parameters_changed = false;
+    return OK;
+}
+
+static const double *indicators(Instance *m);
+
+#include MOTION
+
+static const double *slope(Instance *m) {
+    if (!m->slope_known) motion_rates(m, m->slope);
+    m->slope_known = true;
+    return m->slope;
+}
+
 static const double *indicators(Instance *m) {
-    if (!m->indicators_known) model_indicators(m->values.t, m->values.x, m->values.u, m->values.p, m->indicators);
+    if (!m->indicators_known) motion_indicators(m, m->indicators);
     m->indicators_known = true;
     return m->indicators;
+}
+
+static bool start(Instance *m) {
+    memset(&m->values, 0, sizeof m->values);
+    memcpy(m->values.x, start_states, NX * sizeof(double));
+    memcpy(m->values.p, start_parameters, NP * sizeof(double));
+    m->parameters_changed = m->states_changed = m->inputs_changed = m->integrates = m->drifted = false;
+    m->ended = -1;
+    changed(m);
+    return motion_start(m);
 }
 
 /* ---------------------------------------------------------------- creation */
@@ -120,8 +129,9 @@ static void *instantiate(const char *token, void *environment, LogMessage log) {
     m->environment = environment;
     m->log = log;
     m->tolerance = USUAL_TOLERANCE;
-    start(m);
-    return m;
+    if (start(m)) return m;
+    free(m);
+    return NULL;
 }
 
 EXPORTED void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *resources, bool visible, bool logging,
@@ -144,7 +154,10 @@ EXPORTED void *fmi3InstantiateScheduledExecution(const char *name, const char *t
     return NULL;
 }
 
-EXPORTED void fmi3FreeInstance(void *instance) { free(instance); }
+EXPORTED void fmi3FreeInstance(void *instance) {
+    if (instance != NULL) motion_free(instance);
+    free(instance);
+}
 
 /* ---------------------------------------------------------------- modes */
 
@@ -158,59 +171,48 @@ EXPORTED Status fmi3EnterInitializationMode(void *instance, bool has_tolerance, 
 }
 
 EXPORTED Status fmi3Reset(void *instance) {
-    start(instance);
-    return OK;
+    return start(instance) ? OK : complain(instance, ERROR, "there is no memory");
 }
 
 #define NOTHING_TO_DO(name) \
     EXPORTED Status name(void *instance) { (void)instance; return OK; }
-NOTHING_TO_DO(fmi3EnterEventMode)
 NOTHING_TO_DO(fmi3EnterStepMode)
 NOTHING_TO_DO(fmi3EvaluateDiscreteStates)
 NOTHING_TO_DO(fmi3Terminate)
 
-/* A length given as parameter, or a state, may contradict the constraints: such a motion would be wrong from its start. */
-static Status check_constraints(Instance *m) {
-    for (int k = 0; k < NC; k++) {
-        const double residual = report(m)[FIRST_RESIDUAL + k];
-        if (fabs(residual) <= LARGEST_RESIDUAL) continue;
-        char message[400];
-        snprintf(message, sizeof message, "the states do not fulfill the constraint '%.100s' (residual %g) with these parameters; "
-                 "export the FMU with these values, or set states that do", residual_names[k], residual);
-        return complain(m, ERROR, message);
-    }
-    m->parameters_changed = false;
+EXPORTED Status fmi3EnterEventMode(void *instance) {
+    ((Instance *)instance)->integrates = false;
     return OK;
 }
 
-EXPORTED Status fmi3ExitInitializationMode(void *instance) { return check_constraints(instance); }
+EXPORTED Status fmi3ExitInitializationMode(void *instance) { return motion_begin(instance); }
 
 EXPORTED Status fmi3EnterContinuousTimeMode(void *instance) {
     Instance *m = instance;
+    m->integrates = true;
     return m->parameters_changed ? check_constraints(m) : OK;
 }
 
 EXPORTED Status fmi3UpdateDiscreteStates(void *instance, bool *again, bool *end, bool *nominals, bool *states, bool *timed, double *time) {
-    (void)instance;
     *again = *end = *nominals = *states = *timed = false;
     *time = 0.0;
-    return OK;
+    return motion_update(instance, states);
 }
 
 EXPORTED Status fmi3CompletedIntegratorStep(void *instance, bool no_return, bool *event, bool *end) {
-    (void)instance, (void)no_return;
+    (void)no_return;
     *event = *end = false;
-    return OK;
+    return motion_completed(instance, event);
 }
 
 /* ---------------------------------------------------------------- values */
 
 EXPORTED Status fmi3GetFloat64(void *instance, const Reference references[], size_t n, double values[], size_t count) {
     Instance *m = instance;
-    if (count != n) return complain(m, ERROR, "all variables of this FMU are numbers: one value per reference is expected");
+    if (count != n) return complain(m, ERROR, "no variable of this FMU is an array: one value per reference is expected");
     for (size_t k = 0; k < n; k++) {
         const Reference r = references[k];
-        if (r >= END) return complain(m, ERROR, "a value reference does not exist");
+        if (r >= FIRST_MODE) return complain(m, ERROR, "a value reference does not exist, or is not that of a Float64");
         if (r >= FIRST_INDICATOR) values[k] = indicators(m)[r - FIRST_INDICATOR];
         else if (r >= FIRST_REPORTED) values[k] = report(m)[r - FIRST_REPORTED];
         else if (r >= FIRST_PARAMETER) values[k] = m->values.p[r - FIRST_PARAMETER];
@@ -222,18 +224,40 @@ EXPORTED Status fmi3GetFloat64(void *instance, const Reference references[], siz
     return OK;
 }
 
+static void set_input(Instance *m, Reference k, double value) {
+    m->inputs_changed = m->inputs_changed || (!m->integrates && m->values.u[k] != value);
+    m->values.u[k] = value;
+}
+
 EXPORTED Status fmi3SetFloat64(void *instance, const Reference references[], size_t n, const double values[], size_t count) {
     Instance *m = instance;
-    if (count != n) return complain(m, ERROR, "all variables of this FMU are numbers: one value per reference is expected");
+    if (count != n) return complain(m, ERROR, "no variable of this FMU is an array: one value per reference is expected");
     for (size_t k = 0; k < n; k++) {
         const Reference r = references[k];
         if (r >= FIRST_PARAMETER && r < FIRST_REPORTED) m->values.p[r - FIRST_PARAMETER] = values[k], m->parameters_changed = true;
-        else if (r >= FIRST_INPUT && r < FIRST_PARAMETER) m->values.u[r - FIRST_INPUT] = values[k];
-        else if (r >= FIRST_STATE && r < FIRST_SLOPE) m->values.x[r - FIRST_STATE] = values[k];
+        else if (r >= FIRST_INPUT && r < FIRST_PARAMETER) set_input(m, r - FIRST_INPUT, values[k]);
+        else if (r >= FIRST_STATE && r < FIRST_SLOPE) m->values.x[r - FIRST_STATE] = values[k], m->states_changed = true;
         else return complain(m, ERROR, "only states, inputs and parameters can be set");
     }
     changed(m);
     return OK;
+}
+
+/* Modes of contacts: 0 open, 1 slips, 2 sticks. */
+EXPORTED Status fmi3GetInt32(void *instance, const Reference references[], size_t n, int32_t values[], size_t count) {
+    Instance *m = instance;
+    if (count != n) return complain(m, ERROR, "no variable of this FMU is an array: one value per reference is expected");
+    for (size_t k = 0; k < n; k++) {
+        if (references[k] < FIRST_MODE || references[k] - FIRST_MODE >= NK) return complain(m, ERROR, "a value reference is not that of an Int32");
+        const double *mode = m->values.p + NP + (references[k] - FIRST_MODE) * (NM / AT_LEAST_ONE(NK)); /* closed, sticks, ... */
+        values[k] = mode[0] == 0.0 ? 0 : mode[1] == 0.0 ? 1 : 2;
+    }
+    return OK;
+}
+
+EXPORTED Status fmi3SetInt32(void *instance, const Reference references[], size_t n, const int32_t values[], size_t count) {
+    (void)references, (void)values;
+    return n + count == 0 ? OK : complain(instance, ERROR, "the modes of contacts follow from states and forces; they cannot be set");
 }
 
 EXPORTED Status fmi3SetTime(void *instance, double time) {
@@ -294,120 +318,34 @@ EXPORTED Status fmi3GetEventIndicators(void *instance, double values[], size_t n
 
 /* ---------------------------------------------------------------- co-simulation */
 
-/* J. R. Dormand, P. J. Prince, "A family of embedded Runge-Kutta formulae", J. Comp. Appl. Math. 6 (1980) 19-26; step size control
-   and estimate of the first step after Hairer, Norsett & Wanner I, section II.4. */
-enum { STAGES = 7, MOST_STEPS = 1000000 };
-static const double NODE[STAGES] = {0.0, 0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0};
-static const double WEIGHT[STAGES][STAGES - 1] = {
-    {0.0},
-    {1.0 / 5.0},
-    {3.0 / 40.0, 9.0 / 40.0},
-    {44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0},
-    {19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0},
-    {9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0},
-    {35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0}};
-static const double ERROR_WEIGHT[STAGES] = {71.0 / 57600.0,      0.0,           -71.0 / 16695.0, 71.0 / 1920.0,
-                                            -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0};
-
-/* A step of the length h from the present state: the new state, and the error relative to the tolerance, infinite without values. */
-static double attempt(const Instance *m, double h, double *new_state) {
-    const Values *v = &m->values;
-    double rates[STAGES][AT_LEAST_ONE(NX)], sum = 0.0;
-    for (int stage = 0; stage < STAGES; stage++) {
-        for (int i = 0; i < NX; i++) {
-            double change = 0.0;
-            for (int j = 0; j < stage; j++) change += WEIGHT[stage][j] * rates[j][i];
-            new_state[i] = v->x[i] + h * change;
-        }
-        model_slope(v->t + NODE[stage] * h, new_state, v->u, v->p, rates[stage]);
-    }
-    for (int i = 0; i < NX; i++) {
-        double error = 0.0;
-        for (int stage = 0; stage < STAGES; stage++) error += ERROR_WEIGHT[stage] * rates[stage][i];
-        error *= h / (m->tolerance * (1.0 + fmax(fabs(v->x[i]), fabs(new_state[i]))));
-        sum += error * error;
-    }
-    const double size = sqrt(sum / AT_LEAST_ONE(NX));
-    return isfinite(size) ? size : INFINITY;
-}
-
-/* Whether a switching function changes its sign during a step: the step must end there. */
-static bool switches(Instance *m, double h, const double *new_state) {
-    if (NE == 0) return false;
-    double after[AT_LEAST_ONE(NE)];
-    const double *before = indicators(m);
-    model_indicators(m->values.t + h, new_state, m->values.u, m->values.p, after);
-    for (int k = 0; k < NE; k++)
-        if ((before[k] > 0.0) != (after[k] > 0.0) && before[k] != 0.0) return true;
-    return false;
-}
-
-/* Newton steps onto the position constraints, as long as the residual exceeds a tenth of the tolerance. */
-static bool project(Instance *m) {
-    double found[NX + 1];
-    for (int k = 0; k < PROJECTIONS; k++) {
-        model_projection(m->values.t, m->values.x, m->values.u, m->values.p, found);
-        if (found[NX] <= 0.1 * m->tolerance) return true;
-        if (!isfinite(found[NX])) return false;
-        memcpy(m->values.x, found, NX * sizeof(double));
-    }
-    return found[NX] <= LARGEST_RESIDUAL;
-}
-
 EXPORTED Status fmi3DoStep(void *instance, double time, double step, bool no_return, bool *event, bool *end, bool *early, double *last) {
     (void)no_return;
     Instance *m = instance;
-    Values *v = &m->values;
     *event = *end = *early = false;
-    *last = v->t;
-    const double target = time + step, small = 16.0 * 2.3e-16 * fmax(fabs(target), fabs(step));
-    if (fabs(time - v->t) > 1e-9 * fmax(1.0, fabs(time))) return complain(m, ERROR, "a step begins where the last one ended");
+    *last = m->values.t;
+    if (fabs(time - m->values.t) > 1e-9 * fmax(1.0, fabs(time))) return complain(m, ERROR, "a step begins where the last one ended");
     if (!(step > 0.0)) return complain(m, ERROR, "the length of a step must be positive");
-    if (m->parameters_changed && check_constraints(m) != OK) return ERROR;
-    double new_state[AT_LEAST_ONE(NX)];
-    if (v->length <= 0.0) v->length = fmin(step, 1e-3);
-    for (int count = 0; count < MOST_STEPS; count++) {
-        const double left = target - v->t;
-        if (left <= small) {
-            v->t = target;
-            changed(m);
-            *last = target;
-            return OK;
-        }
-        const bool ends = v->length * 1.01 >= left;
-        const double h = ends ? left : v->length, size = attempt(m, h, new_state);
-        const double factor = size > 0.0 && isfinite(size) ? fmin(5.0, fmax(0.2, 0.9 * pow(size, -0.2))) : size > 0.0 ? 0.2 : 5.0;
-        if (size > 1.0 || (h > 1e-10 && switches(m, h, new_state))) {
-            v->length = size > 1.0 ? h * factor : 0.5 * h; /* steps are halved until a switch lies in a very short one */
-            if (v->length > small) continue;
-            char message[200];
-            snprintf(message, sizeof message, "the motion cannot be continued beyond t = %g: its rates are not finite, or vary too fast", v->t);
-            return complain(m, ERROR, message);
-        }
-        v->t += h;
-        memcpy(v->x, new_state, NX * sizeof(double));
-        if (!ends || factor < 1.0) v->length = h * factor;
-        changed(m);
-        *last = v->t;
-        if (!project(m)) return complain(m, ERROR, "the constraints cannot be kept: the position is singular");
-        changed(m);
-    }
-    return complain(m, ERROR, "a step took more than a million internal steps");
+    const Status status = motion_step(m, time + step, step);
+    *last = m->values.t;
+    return status;
 }
 
 /* ---------------------------------------------------------------- keeping and bringing back */
 
+/* The values, then what contacts need. */
 EXPORTED Status fmi3GetFMUState(void *instance, void **state) {
     Instance *m = instance;
-    if (*state == NULL) *state = malloc(sizeof(Values));
+    if (*state == NULL) *state = malloc(sizeof(Values) + motion_size());
     if (*state == NULL) return complain(m, ERROR, "there is no memory for a copy of the state");
     memcpy(*state, &m->values, sizeof(Values));
+    motion_keep(m, (char *)*state + sizeof(Values));
     return OK;
 }
 
 EXPORTED Status fmi3SetFMUState(void *instance, void *state) {
     Instance *m = instance;
     memcpy(&m->values, state, sizeof(Values));
+    motion_restore(m, (char *)state + sizeof(Values));
     changed(m);
     return OK;
 }
@@ -421,25 +359,26 @@ EXPORTED Status fmi3FreeFMUState(void *instance, void **state) {
 
 EXPORTED Status fmi3SerializedFMUStateSize(void *instance, void *state, size_t *size) {
     (void)instance, (void)state;
-    *size = sizeof(Values);
+    *size = sizeof(Values) + motion_size();
     return OK;
 }
 
 EXPORTED Status fmi3SerializeFMUState(void *instance, void *state, uint8_t bytes[], size_t size) {
-    if (size < sizeof(Values)) return complain(instance, ERROR, "the place for the serialized state is too small");
-    memcpy(bytes, state, sizeof(Values));
+    const size_t needed = sizeof(Values) + motion_size();
+    if (size < needed) return complain(instance, ERROR, "the place for the serialized state is too small");
+    memcpy(bytes, state, needed);
     return OK;
 }
 
 EXPORTED Status fmi3DeserializeFMUState(void *instance, const uint8_t bytes[], size_t size, void **state) {
-    if (size != sizeof(Values)) return complain(instance, ERROR, "the serialized state is not one of this FMU");
-    if (*state == NULL) *state = malloc(sizeof(Values));
+    if (size != sizeof(Values) + motion_size()) return complain(instance, ERROR, "the serialized state is not one of this FMU");
+    if (*state == NULL) *state = malloc(size);
     if (*state == NULL) return complain(instance, ERROR, "there is no memory for a copy of the state");
-    memcpy(*state, bytes, sizeof(Values));
+    memcpy(*state, bytes, size);
     return OK;
 }
 
-/* ---------------------------------------------------------------- what a model of numbers alone does not have */
+/* ---------------------------------------------------------------- what these models do not have */
 
 #define REFUSED(name, parameters, ...) \
     EXPORTED Status name parameters { __VA_ARGS__; return complain(instance, ERROR, "this FMU does not have " #name); }
@@ -455,7 +394,6 @@ NO_TYPE(Int8, int8_t)
 NO_TYPE(UInt8, uint8_t)
 NO_TYPE(Int16, int16_t)
 NO_TYPE(UInt16, uint16_t)
-NO_TYPE(Int32, int32_t)
 NO_TYPE(UInt32, uint32_t)
 NO_TYPE(Int64, int64_t)
 NO_TYPE(UInt64, uint64_t)

@@ -1,7 +1,7 @@
 """Functional mock-up units (FMU): FMI 3.0 for model exchange and co-simulation, from the generated C.
 
 The file contains the sources, and the binary for this machine if a C compiler is found. Variables have the names and units of the
-model.
+model. Units of models with contacts that stick, slip and open contain the stepping loop with its contacts (`ContactSources`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,7 +51,17 @@ _DERIVED = {
 }
 
 
-def write_fmu(equations: Equations, start: ArrayLike, folder: Path, description: str = "") -> Path:
+class ContactSources(NamedTuple):
+    """A mode machine in C (`simulation/machine_source.py`): what its functions begin with, its files, and the texts of its status."""
+
+    stem: str
+    sources: dict[str, str]
+    status: tuple[str, ...]
+
+
+def write_fmu(
+    equations: Equations, start: ArrayLike, folder: Path, description: str = "", contacts: ContactSources | None = None
+) -> Path:
     """Write `NAME.fmu`, the unit of a system that starts at the state `start`."""
     if isinstance(equations.dynamics, DaeResidual):
         raise ExportError(
@@ -61,7 +72,7 @@ def write_fmu(equations: Equations, start: ArrayLike, folder: Path, description:
     if x0.shape != (len(equations.states),):
         names = ", ".join(s.name for s in equations.states)
         raise ExportError(f"the start of {equations.name!r} needs {len(equations.states)} numbers ({names}), got {x0.size}")
-    unit = _Unit(replace(equations, report=without_uncounted_work(equations.report)), x0, description)
+    unit = _Unit(replace(equations, report=without_uncounted_work(equations.report)), x0, description, contacts)
     contents = unit.contents()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{unit.identifier}.fmu"
@@ -77,6 +88,7 @@ class _Unit:
     equations: Equations
     start: np.ndarray
     description: str
+    contacts: ContactSources | None
     identifier: str = field(init=False)
     token: str = field(init=False)
     switching: Program | LinearSolveProgram | None = field(init=False)
@@ -85,19 +97,23 @@ class _Unit:
         stem = letters(self.equations.name)
         self.identifier = Names(C().taken_words()).give(stem, f"{stem}_model")
         digest = hashlib.sha256()
-        self.switching = switching_functions(self.equations)
+        self.switching = None if self.contacts else switching_functions(self.equations)
         for program in (self.equations.explicit, self.equations.report, *([self.switching] if self.switching else [])):
             digest.update(program.digest.encode())
+        for text in self.contacts.sources.values() if self.contacts else ():
+            digest.update(text.encode())
         digest.update(repr([(v.name, v.unit) for v in self.variables()]).encode())
         self.token = f"{{{digest.hexdigest()[:32]}}}"
 
     def contents(self) -> dict[str, str]:
         """Text files by their path in the archive."""
         project = ("project",) if self.equations.project is not None else ()
-        written = items(self.equations, ("dynamics", "report", *project), self.description)
+        wanted = ("report",) if self.contacts else ("dynamics", "report", *project)
+        written = items(self.equations, wanted, self.description)
         sources = {file_name(i.program, C()): source_text(i.program, C(), i.guide) for i in written}
-        sources["fmi3.c"] = files("draisine.codegen.export").joinpath("fmi3.c").read_text(encoding="utf-8")
-        sources["model.h"] = self._header()
+        for name in ("fmi3.c", self._motion()):
+            sources[name] = files("draisine.codegen.export").joinpath(name).read_text(encoding="utf-8")
+        sources |= {"model.h": self._header(), **(self.contacts.sources if self.contacts else {})}
         described = model_description(
             self.identifier,
             plain(self.equations.name),
@@ -105,7 +121,7 @@ class _Unit:
             self.token,
             self.variables(),
             len(self.start),
-            len(self._indicators()),
+            bool(self.contacts),
         )
         compiled = [name for name in sources if name.endswith(".c")]
         return {
@@ -115,7 +131,8 @@ class _Unit:
         }
 
     def variables(self) -> list[Variable]:
-        """In the order of their value references: time, states, derivatives, inputs, parameters, reported numbers."""
+        """In the order of their value references: time, states, derivatives, inputs, parameters, reported numbers, event
+        indicators, modes of contacts."""
         equations, listed = self.equations, [Variable("time", "s", "", "independent")]
         listed += [
             Variable(s.name, s.unit, s.description, "local", start=float(v))
@@ -129,9 +146,12 @@ class _Unit:
         listed += [Variable(p.name, p.unit, p.description, "parameter", start=float(p.default)) for p in equations.parameters]
         listed += self._reported()
         listed += self._indicators()
-        taken: set[str] = set()
+        modes = self._modes()
+        listed += modes
+        taken = {plain(mode.name) for mode in modes}  # also reported as numbers
         for variable in listed:
-            variable.shown = plain(variable.name) not in taken  # a velocity that is a state is not reported again
+            # a velocity that is a state is not reported again
+            variable.shown = plain(variable.name) not in taken or variable.kind == "Int32"
             taken.add(plain(variable.name))
         return listed
 
@@ -149,12 +169,29 @@ class _Unit:
         return listed
 
     def _indicators(self) -> list[Variable]:
-        """Event indicators: the switching functions of the state derivative."""
+        """Event indicators: margins of contacts, or the switching functions of the state derivative."""
+        if self.contacts:
+            gap = "positive in the present mode of the contact: gap while it is open, else normal force"
+            slip = "positive in the present mode of the contact: friction that is left while it sticks, slip while it slips"
+            return [
+                Variable(f"{contact.name}_{what}", "", text, "local", indicator=True)
+                for contact in self.equations.unilateral
+                for what, text in (("gap_or_force", gap), ("slip_or_friction", slip))
+            ]
         names = self.switching.outputs[0].labels if self.switching else ()
         return [
-            Variable(f"switching[{k + 1}]", "", f"zero where the state derivative switches: {n}", "local")
+            Variable(f"switching[{k + 1}]", "", f"zero where the state derivative switches: {n}", "local", indicator=True)
             for k, n in enumerate(names)
         ]
+
+    def _modes(self) -> list[Variable]:
+        """One integer for each contact that sticks, slips and opens."""
+        listed = self.equations.unilateral if self.contacts else ()
+        return [Variable(f"{c.name}_mode", "", "0 open, 1 slips, 2 sticks", "output", kind="Int32") for c in listed]
+
+    def _motion(self) -> str:
+        """The file that fmi3.c includes."""
+        return "fmi3_contacts.h" if self.contacts else "fmi3_smooth.h"
 
     def _header(self) -> str:
         """model.h: sizes, start values, and the functions with the signatures that fmi3.c calls."""
@@ -168,22 +205,33 @@ class _Unit:
                 break
             before += slot.size
         names = [plain(label) for label in residuals.labels] if residuals.name == "residuals" else []
-        sizes |= {"NC": len(names), "FIRST_RESIDUAL": before}
-        if self.switching:
-            sizes["NE"] = self.switching.outputs[0].size
+        modes = len(equations.mode_parameters) if self.contacts else 0
+        sizes |= {"NC": len(names), "FIRST_RESIDUAL": before, "NE": len(self._indicators()), "NK": len(self._modes()), "NM": modes}
         lines = [*(f"#define {name} {size}" for name, size in sizes.items()), f'#define TOKEN "{self.token}"', ""]
         values = {"start_states": self.start, "start_parameters": equations.default_parameters}
         for name, numbers in values.items():
             lines += c.table(name, [c.number(float(v)) for v in numbers] or ["0.0"])
         quoted = ", ".join(json.dumps(name) for name in names) or '""'
-        lines += [f"static const char *const residual_names[] = {{{quoted}}};"]
-        for role, program in (("slope", equations.explicit), ("report", equations.report)):
-            lines += ["", *_bridge(role, program, role)]
+        lines += [f"static const char *const residual_names[] = {{{quoted}}};", f'#define MOTION "{self._motion()}"']
+        lines += ["", *_bridge("report", equations.report, "report")]
+        if self.contacts:
+            return "\n".join([*lines, "", *self._machine(self.contacts), ""])
+        lines += ["", *_bridge("slope", equations.explicit, "slope")]
         if self.switching:
-            lines += ["", *_bridge("indicators", self.switching, "indicators")]
+            lines += ["", "#define HAS_INDICATORS", *_bridge("indicators", self.switching, "indicators")]
         if equations.project is not None:
             lines += ["", "#define HAS_PROJECTION", *_bridge("projection", equations.project, "projection")]
         return "\n".join([*lines, ""])
+
+    def _machine(self, contacts: ContactSources) -> list[str]:
+        """What fmi3_contacts.h needs of the mode machine."""
+        names = [json.dumps(plain(contact.name)) for contact in self.equations.unilateral]
+        return [
+            f'#include "{contacts.stem}_machine.h"',
+            f"#define MACHINE(name) {contacts.stem}_##name",
+            f"static const char *const contact_names[] = {{{', '.join(names)}}};",
+            f"static const char *const status_texts[] = {{{', '.join(json.dumps(text) for text in contacts.status)}}};",
+        ]
 
 
 def _bridge(role: str, program: Program | LinearSolveProgram, target: str) -> list[str]:
@@ -252,6 +300,8 @@ class Variable:
     start: float | None = None
     derivative_of: int | None = None
     shown: bool = True
+    kind: str = "Float64"
+    indicator: bool = False
 
 
 def model_description(
@@ -261,10 +311,10 @@ def model_description(
     token: str,
     variables: Sequence[Variable],
     states: int,
-    indicators: int = 0,
+    completed: bool = False,
     until: float = 10.0,
 ) -> str:
-    """modelDescription.xml. The last `indicators` variables are event indicators."""
+    """modelDescription.xml. With `completed` importers report the steps of their integration."""
     root = ET.Element(
         "fmiModelDescription",
         {
@@ -277,14 +327,14 @@ def model_description(
         },
     )
     able = {"modelIdentifier": identifier, "canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
-    ET.SubElement(root, "ModelExchange", able)
+    ET.SubElement(root, "ModelExchange", {**able, **({"needsCompletedIntegratorStep": "true"} if completed else {})})
     ET.SubElement(root, "CoSimulation", {**able, "canHandleVariableCommunicationStepSize": "true"})
     shown = [(reference, variable) for reference, variable in enumerate(variables) if variable.shown]
     _units(root, sorted({plain(v.unit) for _, v in shown if v.unit}))
     ET.SubElement(root, "DefaultExperiment", {"startTime": "0", "stopTime": f"{until:g}"})
     listed = ET.SubElement(root, "ModelVariables")
     for reference, variable in shown:
-        ET.SubElement(listed, "Float64", _attributes(reference, variable))
+        ET.SubElement(listed, variable.kind, _attributes(reference, variable))
     structure = ET.SubElement(root, "ModelStructure")
     outputs = [str(reference) for reference, variable in shown if variable.causality == "output"]
     derivatives = [str(1 + states + k) for k in range(states)]
@@ -292,7 +342,7 @@ def model_description(
         ("Output", outputs),
         ("ContinuousStateDerivative", derivatives),
         ("InitialUnknown", [*outputs, *derivatives]),
-        ("EventIndicator", [str(len(variables) - indicators + k) for k in range(indicators)]),
+        ("EventIndicator", [str(reference) for reference, variable in shown if variable.indicator]),
     ):
         for place in references:
             ET.SubElement(structure, element, {"valueReference": place})
@@ -311,7 +361,9 @@ def build_description(identifier: str, sources: Sequence[str]) -> str:
 
 def _attributes(reference: int, variable: Variable) -> dict[str, str]:
     attributes = {"name": plain(variable.name), "valueReference": str(reference), "causality": variable.causality}
-    attributes["variability"] = "tunable" if variable.causality == "parameter" else "continuous"
+    attributes["variability"] = (
+        "tunable" if variable.causality == "parameter" else "discrete" if variable.kind == "Int32" else "continuous"
+    )
     if variable.start is not None:
         attributes["start"] = repr(variable.start)
     if variable.start is not None and variable.causality != "input":
