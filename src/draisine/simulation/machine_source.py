@@ -323,8 +323,8 @@ def _memory(record: Stepper, stem: str, fields: Mapping[str, Mapping[str, str]],
         for name, value in found.numbers.items():
             if kinds[name] == KERNEL:
                 program = KERNELS[f"modes.{name}" if found.kind == "ContactModes" else name]
-                if program in programs and value:
-                    places.append(f"m->{place}.{name} = kernel_{program};")
+                if value:
+                    places.append(f"m->{place}.{name} = kernel_{program if program in programs else 'replaced'};")
             elif value:
                 values.append(f"m->{place}.{name} = {c_number(value)};")
         for name, array in found.arrays.items():
@@ -345,6 +345,8 @@ def _memory(record: Stepper, stem: str, fields: Mapping[str, Mapping[str, str]],
         *members,
         "};",
         *tables,
+        "/* stands for derivatives and margins of all modes, which follow from the kernel of contact systems: it is not called */",
+        "static void kernel_replaced(const double *const *given, double *const *taken) { (void)given, (void)taken; }",
         f"static void point_to_memory({stem}_machine *m) {{",
         *(f"    {line}" for line in places),
         "}",

@@ -200,7 +200,7 @@ def _guide(equations: Equations, program: Exported, title: str) -> Guide:
         "v": equations.velocities,
         "u": equations.inputs,
         "inputs": equations.inputs,
-        "p": equations.parameters,
+        "p": equations.arguments,
         "multipliers": equations.multipliers,
         "outputs": equations.outputs,
         "residuals": tuple(Quantity(c.name, c.unit, f"{c.kind}, {c.level} level") for c in equations.constraints),
