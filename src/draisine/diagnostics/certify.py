@@ -19,6 +19,7 @@ from draisine.diagnostics.nearest_state import nearest_state
 from draisine.dynamics.derive import derive
 from draisine.dynamics.verify.agreement import AGREEMENT, AvoidedSingularity, Certificate, Line, relative_difference, worst_line
 from draisine.dynamics.verify.certificate import certify_derivations
+from draisine.dynamics.verify.mode_certificate import certify_modes
 from draisine.dynamics.verify.sample_states import Motion, SampleState, TypicalScales, random_states, report_at
 from draisine.dynamics.verify.single_derivation import certify_single_derivation
 from draisine.errors import ArgumentError, ModelError, StartError
@@ -27,7 +28,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.number_range import refuse_large_count
 from draisine.numerics.rank import decompose
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
@@ -48,6 +49,7 @@ def certify(
     *,
     count: int = 12,
     names: Mapping[str, str] | None = None,
+    modes: Mapping[str, str] | None = None,
 ) -> Certificate:
     """Derive a description by independent methods and compare them at `count` random admissible states.
 
@@ -55,10 +57,19 @@ def certify(
     can detect an error in a description itself. `names` maps names of the first to names of the second where they differ; a
     minus sign means the opposite sign, {"spin": "-turn_rate"}, and an empty name a quantity without counterpart. Of equations
     alone, the properties that one derivation can show are certified, and the certificate lists the others.
+
+    With `modes`, such as {"rear": "slip", "front": "stick"}, the equations of a model with contacts that stick, slip and open are
+    compared in these modes with the derivation from energies and Coulomb's law.
     """
     if not isinstance(count, int) or count < 1:
         raise ArgumentError(f"certify: count is the number of random states, one or more, got {count!r}")
     refuse_large_count("certify: count", count, MOST_STATES)
+    if modes is not None:
+        if against is not None or names or isinstance(model, Equations) or not model.unilateral:
+            raise ArgumentError("certify: modes= is for one model with contacts that stick, slip and open (friction=)")
+        return certify_modes(model, modes, count)
+    for one in (model, against):
+        refuse_unilateral("certify", one, '; certify(model, modes={…}) certifies the equations in given modes')
     if against is None:
         if names:
             raise ArgumentError("names relates two descriptions; give the second one: against=…")

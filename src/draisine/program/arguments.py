@@ -101,6 +101,7 @@ ACROSS_MODES = frozenset(
     {
         *("simulate", "compute", "consistent_start", "ensemble", "derive", "draw"),
         *("limit_cycle", "follow_cycle", "state_transition", "estimate"),
+        "certify",  # in given modes; refuses others by itself
     }
 )
 

@@ -35,7 +35,7 @@ def test_description(fmu):
     with zipfile.ZipFile(fmu) as archive:
         names = archive.namelist()
         root = ET.fromstring(archive.read("modelDescription.xml"))
-    sources = {"fmi3.c", "model.h", "bicycle_dynamics.c", "bicycle_report.c", "buildDescription.xml"}
+    sources = {"fmi3.c", "fmi3_smooth.h", "model.h", "bicycle_dynamics.c", "bicycle_report.c", "buildDescription.xml"}
     assert {f"sources/{name}" for name in sources} <= set(names)
     variables = {v.get("name"): v for v in root.find("ModelVariables")}
     references = [v.get("valueReference") for v in variables.values()]

@@ -122,6 +122,15 @@ def test_ball_comes_to_rest(tmp_path):
     np.testing.assert_allclose(found["x"], ends(run, ball()), rtol=0, atol=1e-8)
 
 
+def test_steps_are_those_of_simulate(tmp_path):
+    """At a coarse tolerance the ends agree far below it: the same steps, also the first one behind each change."""
+    for model, start in ((ball(), {"ball_z": 1.1, "ball_vx": 3.0}), (dr.gallery.belt_oscillator(), {"x": 0.0, "x_rate": 0.2})):
+        _, status, time, x = in_c(model, start, 2.0, tmp_path, step=2.0, tolerance=1e-6)
+        assert status == 0 and time == 2.0
+        run = dr.simulate(model, 2.0, start=start, method=dr.methods.DOP853(rtol=1e-6, atol=1e-8))
+        np.testing.assert_allclose(x, ends(run, model), rtol=0, atol=1e-11)
+
+
 def test_block_slides_and_sticks(tmp_path):
     model, slope = dr.gallery.block_on_slope(), math.radians(20)
     start = {"x": 0.0, "z": 0.0, "turn": slope, "turn_rate": 0.0, "block_speed": 2.0}
@@ -160,7 +169,7 @@ def test_wheel_that_slips(tmp_path):
 
 
 def test_refusals(tmp_path):
-    with pytest.raises(ExportError, match=r"exported as c and javascript, not as fortran; .*in_modes"):
+    with pytest.raises(ExportError, match=r"exported as c, javascript and fmu, not as fortran; .*in_modes"):
         dr.export(ball(), "fortran", out=tmp_path, modes="all")
     with pytest.raises(ArgumentError, match="the contacts of 'ball' are floor"):
         dr.export(ball(), "c", out=tmp_path, modes={"wall": "stick"})
