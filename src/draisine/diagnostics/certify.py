@@ -69,7 +69,7 @@ def certify(
             raise ArgumentError("certify: modes= is for one model with contacts that stick, slip and open (friction=)")
         return certify_modes(model, modes, count)
     for one in (model, against):
-        refuse_unilateral("certify", one, '; certify(model, modes={…}) certifies the equations in given modes')
+        refuse_unilateral("certify", one, "; certify(model, modes={…}) certifies the equations in given modes")
     if against is None:
         if names:
             raise ArgumentError("names relates two descriptions; give the second one: against=…")

@@ -45,7 +45,12 @@ def export(
       contact leaves its modes. A functional mock-up unit contains it; there "all" is the default.
     """
     langs = [lang] if isinstance(lang, str) else list(lang)
-    if modes is None and not isinstance(model, Program | LinearSolveProgram) and model.unilateral and {*map(str.lower, langs)} == {"fmu"}:
+    if (
+        modes is None
+        and not isinstance(model, Program | LinearSolveProgram)
+        and model.unilateral
+        and {*map(str.lower, langs)} == {"fmu"}
+    ):
         modes = "all"
     if modes is None:
         refuse_unilateral("export", model, '; in C, JavaScript and FMU modes="all" writes a machine that follows them')

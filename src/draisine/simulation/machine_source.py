@@ -89,8 +89,8 @@ def write_machine(
     for lang in langs:
         if lang.lower() not in LANGUAGES:
             raise ExportError(
-                f"contacts of {e.name!r} that stick, slip and open are exported as {', '.join(LANGUAGES[:-1])} and {LANGUAGES[-1]}, "
-                f"not as {lang}; for other languages fix the modes, model.in_modes({{…}})"
+                f"contacts of {e.name!r} that stick, slip and open are exported as {', '.join(LANGUAGES[:-1])} and "
+                f"{LANGUAGES[-1]}, not as {lang}; for other languages fix the modes, model.in_modes({{…}})"
             )
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -345,7 +345,7 @@ def _memory(record: Stepper, stem: str, fields: Mapping[str, Mapping[str, str]],
         *members,
         "};",
         *tables,
-        "/* stands for derivatives and margins of all modes, which follow from the kernel of contact systems: it is not called */",
+        "/* for derivatives and margins of all modes, which follow from the kernel of contact systems: it is not called */",
         "static void kernel_replaced(const double *const *given, double *const *taken) { (void)given, (void)taken; }",
         f"static void point_to_memory({stem}_machine *m) {{",
         *(f"    {line}" for line in places),

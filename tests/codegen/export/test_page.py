@@ -21,7 +21,13 @@ def test_its_python_runs(tmp_path, monkeypatch):
     expected = {"bicycle_dynamics.c", "bicycle_mass_matrix.c", "bicycle_dynamics.jl", "bicycle_mass_matrix.jl"}
     expected |= {"bicycle_dynamics.rs", "bicycle.fmu", "dry_friction_dynamics.c", "dry_friction_switching.c"}
     machine = ("project", "contact_terms", "contact_system", "usual_dynamics", "usual_project", "usual_margins")
-    expected |= {"ball_machine.h", "ball_machine.c", "ball_machine.mjs", "ball.fmu", *(f"ball_{program}.c" for program in machine)}
+    expected |= {
+        "ball_machine.h",
+        "ball_machine.c",
+        "ball_machine.mjs",
+        "ball.fmu",
+        *(f"ball_{program}.c" for program in machine),
+    }
     assert {p.name for p in (tmp_path / "generated").iterdir()} == expected
 
 

@@ -248,8 +248,9 @@ EXPORTED Status fmi3GetInt32(void *instance, const Reference references[], size_
     Instance *m = instance;
     if (count != n) return complain(m, ERROR, "no variable of this FMU is an array: one value per reference is expected");
     for (size_t k = 0; k < n; k++) {
-        if (references[k] < FIRST_MODE || references[k] - FIRST_MODE >= NK) return complain(m, ERROR, "a value reference is not that of an Int32");
-        const double *mode = m->values.p + NP + (references[k] - FIRST_MODE) * (NM / AT_LEAST_ONE(NK)); /* closed, sticks, ... */
+        const long place = (long)references[k] - FIRST_MODE;
+        if (place < 0 || place >= NK) return complain(m, ERROR, "a value reference is not that of an Int32");
+        const double *mode = m->values.p + NP + place * (NM / AT_LEAST_ONE(NK)); /* closed, sticks, ... */
         values[k] = mode[0] == 0.0 ? 0 : mode[1] == 0.0 ? 1 : 2;
     }
     return OK;

@@ -52,7 +52,7 @@ _DERIVED = {
 
 
 class ContactSources(NamedTuple):
-    """A mode machine in C (`simulation/machine_source.py`): what its functions begin with, its files, and the texts of its status."""
+    """A mode machine in C (`simulation/machine_source.py`): the begin of its names, its files, and the texts of its status."""
 
     stem: str
     sources: dict[str, str]
@@ -206,7 +206,13 @@ class _Unit:
             before += slot.size
         names = [plain(label) for label in residuals.labels] if residuals.name == "residuals" else []
         modes = len(equations.mode_parameters) if self.contacts else 0
-        sizes |= {"NC": len(names), "FIRST_RESIDUAL": before, "NE": len(self._indicators()), "NK": len(self._modes()), "NM": modes}
+        sizes |= {
+            "NC": len(names),
+            "FIRST_RESIDUAL": before,
+            "NE": len(self._indicators()),
+            "NK": len(self._modes()),
+            "NM": modes,
+        }
         lines = [*(f"#define {name} {size}" for name, size in sizes.items()), f'#define TOKEN "{self.token}"', ""]
         values = {"start_states": self.start, "start_parameters": equations.default_parameters}
         for name, numbers in values.items():

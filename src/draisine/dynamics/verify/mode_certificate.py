@@ -204,7 +204,14 @@ class _InModes:
         return self._judged(s, q, v, solved[:n], forces, slips, float(np.linalg.cond(big / sizes[:, None])))
 
     def _judged(
-        self, s: _State, q: Reals, v: Reals, change: Reals, forces: dict[int, float], slips: dict[str, tuple[Reals, float]], condition: float
+        self,
+        s: _State,
+        q: Reals,
+        v: Reals,
+        change: Reals,
+        forces: dict[int, float],
+        slips: dict[str, tuple[Reals, float]],
+        condition: float,
     ) -> _Judged:
         normals, sizes, power = list[float](), list[float](), 0.0
         for contact in self.equations.unilateral:
@@ -238,7 +245,10 @@ class _InModes:
         return np.asarray(ca.Function("drift", [e.t, e.q, e.p], [ca.densify(e.drift)])(t, q, self.p).full()[:, 0])
 
     def _is_of_contact(self, row: str) -> bool:
-        return any(row in (f"{c.name}_height", f"{c.name}_normal", f"{c.name}_along", f"{c.name}_across") for c in self.equations.unilateral)
+        return any(
+            row in (f"{c.name}_height", f"{c.name}_normal", f"{c.name}_along", f"{c.name}_across")
+            for c in self.equations.unilateral
+        )
 
     def _rows_of(self, contact: Unilateral) -> tuple[int | None, list[int]]:
         """Rows of the derivation from energies: that of the normal, and tangential ones."""
@@ -260,7 +270,8 @@ class _InModes:
         kept = [(s, j) for s, j in zip(states, judged, strict=True) if j.condition < _SINGULAR]
         if not kept:
             raise ModelError(
-                f"model {self.system.name!r}: in the modes {self.modes} forces are not determined; leave contacts open that share loads"
+                f"model {self.system.name!r}: forces are not determined in the modes {self.modes}; leave "
+                "contacts open that share loads"
             )
         if len(kept) < len(states):
             avoided.append(AvoidedSingularity("constraints of these modes that depend on each other", len(states) - len(kept)))
@@ -269,7 +280,7 @@ class _InModes:
         listed = ", ".join(f"{name} {mode}" for name, mode in self.modes.items())
         verdict = f"these fail: {', '.join(failing)}" if failing else f"both derivations agree in the modes: {listed}"
         derivations = ("all modes", "energies with Coulomb's law")
-        undecided = ("the laws by which modes change and impacts happen", SHARED)
+        undecided: tuple[str, ...] = ("the laws by which modes change and impacts happen", SHARED)
         if self.given:
             undecided = (f"the coefficient of friction of {', '.join(sorted(self.given))}", *undecided)
         return Certificate(self.system.name, derivations, len(kept), tuple(lines), verdict, tuple(avoided), undecided)
