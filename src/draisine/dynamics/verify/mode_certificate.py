@@ -177,8 +177,8 @@ class _InModes:
         force = found["Q"] - found["C"].reshape(n, n) @ v - found["g"]
         drift = self._drift(s.t, q)
         coefficients = self._terms(s.x, s.u, s.p, s.t)["coefficients"].reshape(-1, 3)
-        held = {k for name, k in self.rows.items() if not self._is_of_contact(name)}
-        pushed = {k: rows[k].copy() for k in held}  # generalized force of a unit multiplier
+        permanent = {k for name, k in self.rows.items() if not self._is_of_contact(name)}
+        pushed = {k: rows[k].copy() for k in permanent}  # generalized force of a unit multiplier
         slips: dict[str, tuple[Reals, float]] = {}  # velocity, force per normal force or force
         for contact, (_, kinetic, _) in zip(self.equations.unilateral, coefficients, strict=True):
             mode = self.modes[contact.name]
