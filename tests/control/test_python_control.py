@@ -73,6 +73,30 @@ def test_parameters_of_the_system(bicycle):
         system.dynamics(0.0, x, u, params={"trial": 0.08})
     with pytest.raises(KeyError, match="no input of bicycle is called 'steer'"):
         dr.control.to_control(bicycle, controls=["steer"])
+    assert_allclose(system.dynamics(0.0, x, u, params={"trail": "8 cm"}), usual, **near)
+
+
+def test_impossible_parameters_are_refused_whichever_way_they_are_given(bicycle):
+    """Equations that are derived before keep their description, by which values are checked."""
+    x, u = dr.consistent_start(bicycle, START).x, np.zeros(3)
+    system = dr.control.to_control(bicycle)
+    times = np.linspace(0.0, 0.1, 3)
+    negative = {"m_frame": -85.0}
+    asked = [
+        lambda: system.dynamics(0.0, x, u, params=negative),
+        lambda: control.input_output_response(system, times, np.zeros((3, 3)), x, params=negative),
+        lambda: control.linearize(system, x, u, params=negative),
+        lambda: dr.control.to_control(bicycle, parameters=negative),
+        lambda: dr.codegen.as_ode(bicycle, parameters=negative),
+        lambda: dr.simulate(bicycle, 0.1, parameters=negative),
+        lambda: dr.linearize(bicycle, {"speed": 4.6}, parameters=negative),
+        lambda: dr.ensemble(bicycle, 0.1, parameters=negative, over={"trail": [0.08, 0.09]}, start=START),
+    ]
+    for ask in asked:
+        with pytest.raises(ValueError, match="mass of body 'frame' is -85"):
+            ask()
+    runs = dr.ensemble(bicycle, 0.1, over={"m_frame": [-85.0, 85.0]}, start=START)
+    assert list(runs["status"]) == ["BAD_VALUES", "FINISHED"]
 
 
 def test_contacts_that_open_are_refused():

@@ -220,7 +220,7 @@ def test_accelerations_and_contact_forces_are_those_of_the_graph(
     for name in ("rear_x", "rear_y", "rear_z", "rear_heading", "rear_slant", "frame_angle"):
         assert ours[f"d{name}_rate/dt"] == pytest.approx(theirs[f"d{name}_rate/dt"], rel=1e-9, abs=1e-9), name
     assert second_rate(typed, second.x, u, "steer_rate") == pytest.approx(theirs["dsteer_rate/dt"], rel=1e-9, abs=1e-9)
-    assert ours["kinetic"] == pytest.approx(theirs["kinetic"], rel=1e-12)
+    assert ours["kinetic_energy"] == pytest.approx(theirs["kinetic_energy"], rel=1e-12)
     for torque in INPUTS:
         assert ours[f"{torque}_power"] == pytest.approx(theirs[f"{torque}_power"], rel=1e-10, abs=1e-10), torque
     for wheel in ("rear", "front"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,14 @@ def to_control(
 
     - `controls`: the inputs of the system, all by default; `inputs`: constants for the others, zero if not given.
     - `outputs`: names of outputs, forces among them; all states by default.
-    - `parameters`: as in `simulate`. All are parameters of the system too, `params={"trail": 0.1}`.
+    - `parameters`: as in `simulate`. All are parameters of the system too, `params={"trail": 0.1}`, with the same checks.
 
     `dr.linearize(…).to_control()` is the linear one about a motion. States of constrained systems must be consistent
     (`dr.consistent_start`).
     """
     control = python_control("to_control")
     equations = model if isinstance(model, Equations) else derive(model, work=False)
-    given_parameters(model, equations, parameters)
+    own = given_parameters(model, equations, parameters)
     known = [q.name for q in equations.inputs]
     chosen = known if controls is None else list(controls)
     for name in chosen:
@@ -47,12 +48,16 @@ def to_control(
     rates, reporter = compile(equations.explicit), Reporter.of(equations, outputs) if outputs else None
     places = [known.index(name) for name in chosen]
     constants, defaults = numbers("input", equations.inputs, inputs), parameter_values(equations, parameters)
-    by_default = dict(zip((q.name for q in equations.parameters), defaults.tolist(), strict=True))
+
+    @lru_cache(maxsize=16)
+    def values(given: tuple[tuple[str, float | str], ...]) -> Any:
+        """The parameters with those of `params=`, checked once."""
+        return parameter_values(equations, given_parameters(model, equations, own | dict(given)))
 
     def inside(u: Any, params: Mapping[str, float]) -> tuple[Any, Any]:
         full = constants.copy()
         full[places] = u
-        return full, parameter_values(equations, {**by_default, **params}) if params else defaults
+        return full, values(tuple((n, v if isinstance(v, str) else float(v)) for n, v in params.items())) if params else defaults
 
     def update(t: float, x: Any, u: Any, params: Mapping[str, float]) -> Any:
         return rates(t, x, *inside(u, params))[0]

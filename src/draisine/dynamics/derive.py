@@ -204,7 +204,7 @@ def _derive(
         reduced = ReducedFormulation(mechanism, plan, dict(laws), events, work)
         check_inertia(reduced)
         equations = reduced.equations(choices, notes, partial(_derive, system, laws, events, work, formulation))
-    return with_structure(equations, mechanism)
+    return replace(with_structure(equations, mechanism), described=system)
 
 
 def _usual(augmented: AugmentedFormulation) -> Mapping[str, Program]:

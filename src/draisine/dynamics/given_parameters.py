@@ -16,10 +16,20 @@ def given_parameters(
 ) -> dict[str, float]:
     """The parameters that are given, in their units; those that no body can have, such as negative masses, are refused.
 
-    Equations that were derived before do not tell the masses of bodies: only a description is checked.
+    Equations that are derived from a description keep it; those that are typed by hand, or unpickled, do not tell the masses of
+    bodies, and nothing is checked.
     """
     pairs = zip(equations.arguments, parameter_values(equations, parameters), strict=True)
     values = {q.name: float(value) for q, value in pairs if q.name in (parameters or {})}
-    if values and not isinstance(model, Equations):
-        check_numbers(model.freeze() if isinstance(model, Model) else model, values)
+    system = description_of(model)
+    if values and system is not None:
+        check_numbers(system, values)
     return values
+
+
+def description_of(model: Model | System | Equations) -> System | None:
+    """The description of a model, or that of which equations were derived; None if they do not have it."""
+    if isinstance(model, Equations):
+        found: System | None = model.described
+        return found
+    return model.freeze() if isinstance(model, Model) else model

@@ -24,7 +24,7 @@ from draisine.errors import ArgumentError
 from draisine.expr.expression import Call, Expr, did_you_mean, evaluate
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.quantities import Amount, amount_in
-from draisine.program.equations import Equations
+from draisine.program.equations import ENERGIES, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.stability.deviations import attitude
@@ -207,7 +207,7 @@ class SymbolicModel:
         labels = report.output("outputs").labels
         found |= {name: reported["outputs"][i] for i, name in enumerate(labels) if name in self.equations.force_outputs}
         if "energy" in reported:
-            found |= {name: reported["energy"][i] for i, name in enumerate(("kinetic_energy", "potential_energy"))}
+            found |= {name: reported["energy"][i] for i, name in enumerate(ENERGIES[:2])}
         return found
 
     def named(self, name: str, where: str) -> ca.SX:

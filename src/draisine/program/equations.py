@@ -189,6 +189,7 @@ def check_events(events: tuple[Event, ...], own: Iterable[str] = ()) -> None:
         known.add(event.name)
 
 
+ENERGIES = ("kinetic_energy", "potential_energy", "work")  # of a report, in J
 FIXED_STEP_RESIDUAL = 1e-11  # above it methods with a fixed step project states onto their constraints
 
 
@@ -211,7 +212,7 @@ class Equations:
 
     - `dynamics`: → `xdot`. A `LinearSolveProgram` if accelerations are solved for at run time; a `DaeResidual` if only
       0 = F(t, x, ẋ, u, p) is known, for implicit methods; then all unknowns, algebraic ones included, are coordinates.
-    - `report`: → `v` (all velocities), `multipliers`, `outputs`, `energy` (kinetic, potential, work), `residuals` (one per entry
+    - `report`: → `v` (all velocities), `multipliers`, `outputs`, `energy` (`ENERGIES`), `residuals` (one per entry
       of `constraints`), `power` (of each input).
     - `motion` (t, q, v, u, p): → `residuals`, `outputs` as functions of coordinates and *all* velocities, without
       accelerations, for consistent initial values. Outputs that need accelerations are listed in `force_outputs` and missing
@@ -272,6 +273,7 @@ class Equations:
     usual_project: Program | None = None
     valid_ranges: tuple[ValidRange, ...] = ()
     left_out: tuple[tuple[str, str, str], ...] = ()  # parameters of parts that are zero and therefore none: name, unit, part
+    described: Any = None  # the `System` of a derivation, by which given parameters are checked; not stored
 
     def __post_init__(self) -> None:
         named = (
@@ -365,7 +367,7 @@ _PROGRAMS = (
     "second_contacts",
     *("contact_margins", "contact_terms", "contact_system", "usual_dynamics", "usual_margins", "usual_project"),
 )
-_NOT_STORED = frozenset({"with_independent"})  # a function
+_NOT_STORED = frozenset({"with_independent", "described"})  # a function, and a description
 
 
 def _from_bytes(data: bytes) -> Equations:

@@ -29,7 +29,7 @@ from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
 from draisine.numerics.rank import independent_columns, unit_rows
 from draisine.program.arguments import parameter_values
-from draisine.program.equations import Equations
+from draisine.program.equations import ENERGIES, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.base import Result, Uncached
@@ -85,7 +85,7 @@ class SteadyMotion(Motion, Result):
         e = self.equations
         named = {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
         return (
-            dict.fromkeys(("kinetic", "potential", "work"), "J") | ({ACCELERATION: "m/s^2"} if self._accelerates else {}) | named
+            dict.fromkeys(ENERGIES, "J") | ({ACCELERATION: "m/s^2"} if self._accelerates else {}) | named
         )
 
     @property

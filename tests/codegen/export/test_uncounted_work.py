@@ -96,5 +96,5 @@ def test_a_functional_mock_up_unit_has_work_only_if_it_is_counted(counted, tmp_p
     with zipfile.ZipFile(path) as archive:
         described = ET.fromstring(archive.read("modelDescription.xml"))
     names = {variable.get("name") for variable in described.iter("Float64")}
-    assert {"kinetic", "potential"} <= names
+    assert {"kinetic_energy", "potential_energy"} <= names
     assert ("work" in names) is counted

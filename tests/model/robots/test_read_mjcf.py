@@ -356,3 +356,82 @@ def test_a_joint_alone_is_kept_at_a_value(tmp_path):
       <equality><joint joint1="j" polycoef="0.4 0 0 0 0"/></equality></mujoco>"""
     run = dr.simulate(dr.read_mjcf(written(tmp_path, text)), 0.5)
     assert np.abs(run["j"] - 0.4).max() < 1e-9 and np.ptp(run["k"]) > 0.1
+
+
+# -------------------------------------------------------------------- misspelled words
+
+MISSPELLED = {  # what is replaced, by what, and what the error or the warning says
+    "section": ("<default>", "</default>", "defaults", "<mujoco> of MJCF has no <defaults>; did you mean 'default'"),
+    "actuators": ("<actuator>", "</actuator>", "actuators", "<mujoco> of MJCF has no <actuators>; did you mean 'actuator'"),
+    "equalty": ("<equality>", "</equality>", "equalty", "<mujoco> of MJCF has no <equalty>; did you mean 'equality'"),
+}
+WHOLE = ARM.replace('<light pos="0 0 3"/>', "").replace(
+    "MORE",
+    '<option gravity="0 0 -9.8"><flag contact="disable"/></option><actuator><motor name="m" joint="elbow"/></actuator>'
+    '<equality><joint joint1="shoulder" joint2="elbow"/></equality>',
+)
+
+
+@pytest.mark.parametrize("case", MISSPELLED)
+def test_sections_that_do_not_exist_are_refused_with_the_near_word(case, tmp_path):
+    first, last, word, message = MISSPELLED[case]
+    text = WHOLE.replace(first, f"<{word}>", 1)[::-1].replace(last[::-1], f"</{word}>"[::-1], 1)[::-1]
+    with pytest.raises(ModelError, match=message):
+        dr.read_mjcf(written(tmp_path, text))
+
+
+def test_every_misspelled_word_is_refused_or_warned_of(tmp_path, mujoco):
+    """One letter less in any element or attribute: MuJoCo refuses the file, and here no such file is read in silence."""
+    import re
+
+    assert mujoco.MjModel.from_xml_path(str(written(tmp_path, WHOLE))).nu == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dr.read_mjcf(written(tmp_path, WHOLE))
+    words = [m for m in re.finditer(r"<([a-z]+)|([a-z0-9]+)=", WHOLE) if m[1] != "mujoco"]
+    assert len(words) > 50
+    for match in words:
+        at = match.start(1 if match[1] else 2)
+        text = WHOLE[:at] + WHOLE[at + 1 :]
+        if match[1]:
+            text = re.sub(rf"</{match[1]}>", f"</{match[1][1:]}>", text) if f"</{match[1]}>" in text else text
+        path = written(tmp_path, text)
+        with pytest.raises(ValueError):
+            mujoco.MjModel.from_xml_path(str(path))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                dr.read_mjcf(path)
+            except (ModelError, UserWarning):
+                continue
+        pytest.fail(f"read in silence: {text[at - 20 : at + 20]!r}")
+
+
+def test_the_words_of_mujoco_are_known(mujoco):
+    """Every attribute that MuJoCo's own schema has is known where attributes are checked."""
+    import re
+
+    from draisine.model.robots.mjcf_words import _KNOWN, _WORDS
+
+    found: dict[str, set[str]] = {}
+    path: list[str] = []
+    for line in mujoco.mj_printSchema(False, False).splitlines():
+        opened = re.match(r"( *)(\S+) \([!*?R]\)(.*)", line)
+        if opened:
+            depth = len(opened[1]) // 3
+            path = [*path[:depth], opened[2].replace("(world)", "")]
+        words = opened[3] if opened else line
+        found.setdefault(" ".join(path[-2:]), set()).update(words.split())
+    for place in ("mujoco compiler", "mujoco option", "option flag", "body inertial", "body geom", "body site", "body joint"):
+        assert found[place] <= set(_WORDS[place.split()[1]]), place
+    for place in ("equality connect", "equality weld", "equality joint", "default equality", "mujoco body"):
+        assert found[place] <= set(_WORDS.get(place) or _WORDS[place.split()[1]]), place
+    for place in ("mujoco", "option", "default", "equality", "actuator"):
+        inside = {name.split()[1] for name in found if name.split()[0] == place and len(name.split()) == 2}
+        assert inside - {"body"} <= set(_KNOWN[place]), place
+
+
+def test_bounds_of_actuators_are_warned_of(tmp_path):
+    text = '<actuator><motor name="m" joint="elbow" forcerange="-3 3"/><motor name="n" joint="elbow" ctrlrange="-1 1"/></actuator>'
+    with pytest.warns(UserWarning, match=r"forcerange of actuator 'm' is not enforced.*ctrlrange of actuator 'n' is not enforced"):
+        dr.read_mjcf(written(tmp_path, ARM.replace("MORE", text)))

@@ -183,10 +183,12 @@ def test_names_that_are_none_of_the_package(tmp_path):
         text += f'<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/></joint>'
     path = tmp_path / "names.urdf"
     path.write_text(f"<robot name='7'>{text}</robot>")
-    model = dr.read_urdf(path, base="free")
+    with pytest.warns(UserWarning, match="the link 'a-b' is a_b_2.*the joint 'q_rate' is q_rate_2"):
+        model = dr.read_urdf(path, base="free")
     system = model.freeze()
     assert len({body.name for body in system.bodies}) == 5 and len(system.velocities) == 10
-    assert "'1st link' is link_1st_link" in model.notes[-1] and "'a-b' is a_b_2" in model.notes[-1]
+    (renamed,) = (note for note in model.notes if note.startswith("names of the file"))
+    assert "'1st link' is link_1st_link" in renamed and "'a-b' is a_b_2" in renamed
     assert "FINISHED" in str(dr.simulate(model, 0.1).status)
 
 
@@ -329,3 +331,19 @@ def test_meshes_are_found_below_the_roots_only(tmp_path):
     shapes, said = mesh(tmp_path, "robots/arm/meshes/link.stl", roots=tmp_path)
     assert len(shapes) == 1 and not said
     assert "has the scheme http" in mesh(tmp_path, "http://host/a.stl")[1][0]
+
+
+def test_links_whose_names_become_equal_are_told_apart(tmp_path):
+    """Of left-wheel and left_wheel the second keeps its name, whatever the order; the first is named in a warning."""
+    link = '<link name="{}"><inertial><mass value="{}"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    joint = '<joint name="{}" type="continuous"><parent link="base"/><child link="{}"/></joint>'
+    for links in (["left-wheel", "left_wheel"], ["left_wheel", "left-wheel"]):
+        parts = [link.format(name, 2 if "-" in name else 3) + joint.format(f"{name}_axle", name) for name in links]
+        path = tmp_path / "robot.urdf"
+        path.write_text(f'<robot name="r"><link name="base"/>{"".join(parts)}</robot>')
+        with pytest.warns(UserWarning, match="the link 'left-wheel' is left_wheel_2, since left_wheel is another one's name"):
+            model = dr.read_urdf(path)
+        assert {body.name: body.mass.value for body in model.freeze().bodies} == {"left_wheel": 3.0, "left_wheel_2": 2.0}
+        names = {c.name for joint in model.freeze().joints for c in joint.coordinates}
+        assert names == {"left_wheel_axle", "left_wheel_axle_2"}
+        assert any("'left-wheel_axle' is left_wheel_axle_2" in note for note in model.notes)

@@ -9,7 +9,7 @@ import casadi as ca
 
 from draisine.codegen.export.source import Guide
 from draisine.errors import ExportError
-from draisine.program.equations import Equations, Quantity
+from draisine.program.equations import ENERGIES, Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.switching import switching_functions
@@ -204,7 +204,7 @@ def _guide(equations: Equations, program: Exported, title: str) -> Guide:
         "multipliers": equations.multipliers,
         "outputs": equations.outputs,
         "residuals": tuple(Quantity(c.name, c.unit, f"{c.kind}, {c.level} level") for c in equations.constraints),
-        "energy": tuple(Quantity(name, "J") for name in ("kinetic", "potential", "work")),
+        "energy": tuple(Quantity(name, "J") for name in ENERGIES),
         "power": tuple(Quantity(f"{u.name}_power", "W") for u in equations.inputs),
         "value": tuple(Quantity(e.name, "", e.description) for e in equations.event_list),
         "xdot": tuple(Quantity(f"d{s.name}/dt", per_second(s.unit)) for s in equations.states),

@@ -25,6 +25,7 @@ from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
 from draisine.program.casadi_functions import evaluate
 from draisine.program.equations import (
+    ENERGIES,
     NO_STRUCTURE,
     Constraint,
     DependentQuantity,
@@ -372,7 +373,7 @@ def _report(
             "vdot": (z[:n], [f"d{name}/dt" for name in velocities]),
             "multipliers": (_parts(z, n)[1], [f"{name}_multiplier" for name in rows.names]),
             "outputs": (_with_accelerations(system, z[:n]), [q.name for q, _ in system.outputs]),
-            "energy": (ca.vertcat(system.kinetic, system.potential, *work), ["kinetic", "potential", "work"][: 2 + len(work)]),
+            "energy": (ca.vertcat(system.kinetic, system.potential, *work), ENERGIES[: 2 + len(work)]),
             "residuals": (ca.vertcat(rows.all_positions, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),
             "power": (ca.densify(power), [f"{u.name}_power" for u in system.inputs]),
             "inputs": (system.u, [u.name for u in system.inputs]),

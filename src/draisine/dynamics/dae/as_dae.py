@@ -21,7 +21,7 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.arguments import refuse_unilateral
-from draisine.program.equations import Constraint, Equations, Kind, Quantity
+from draisine.program.equations import ENERGIES, Constraint, Equations, Kind, Quantity
 from draisine.program.linear_solve import Slots
 from draisine.program.program import DaeResidual, Program
 
@@ -227,7 +227,7 @@ class _DaeForm:
                 "vdot": nothing,
                 "multipliers": nothing,
                 "outputs": self._outputs(),
-                "energy": (ca.vertcat(s.kinetic, s.potential, *work), ["kinetic", "potential", "work"][: 2 + len(work)]),
+                "energy": (ca.vertcat(s.kinetic, s.potential, *work), ENERGIES[: 2 + len(work)]),
                 "residuals": self._residuals(),
                 "power": (ca.densify(power), [f"{u.name}_power" for u in s.inputs]),
                 "inputs": (s.u, [u.name for u in s.inputs]),

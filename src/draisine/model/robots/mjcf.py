@@ -19,6 +19,7 @@ from draisine.model.robots.mass_properties import MassProperties, Pose
 from draisine.model.robots.mjcf_couplings import add_actuators, add_equalities
 from draisine.model.robots.mjcf_geoms import geom_of, masses_of, shape_of
 from draisine.model.robots.mjcf_settings import Settings, with_includes
+from draisine.model.robots.mjcf_words import unknown_words
 from draisine.model.robots.robot import FRICTION, LIMITS, Assembly, Robot, RobotJoint, RobotLink, check_options
 from draisine.model.robots.xml_files import Element, Roots, read_xml
 from draisine.model.shapes import MAX_BYTES, MESHES
@@ -83,6 +84,7 @@ class _Mjcf:
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
 
     def robot(self) -> Robot:
+        self.losses += unknown_words(self.root)
         self.settings = Settings.of(self.root)
         self.meshes = self._meshes()
         self._read_options()

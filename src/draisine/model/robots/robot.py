@@ -106,12 +106,16 @@ class Assembly:
     shapes: dict[str, list[dict[str, Any] | BodyShape]] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     lines: dict[str, Element] = field(default_factory=dict)  # by name in the model, for errors
+    _given: dict[str, set[str]] = field(default_factory=dict)  # names of the file, of links with their frames and of joints
     _values: set[str] = field(default_factory=lambda: {"t", "pi"})
     _frames: set[str] = field(default_factory=lambda: {GROUND, "pi"})
 
     def __post_init__(self) -> None:
         name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", self.robot.name)).strip("_")
         self.model = Model(name if name[:1].isalpha() else f"robot_{name}".rstrip("_"))
+        links = self.robot.links
+        self._given["link"] = {name for link in links for name in (link.name, *(frame for frame, _ in link.frames))}
+        self._given["joint"] = {joint.name for link in links for joint in link.joints}
         try:
             bodies = self._weld()
             for link in bodies:
@@ -157,16 +161,19 @@ class Assembly:
     # ------------------------------------------------------------ names
 
     def _named(self, given: str, taken: set[str], derived: Sequence[str] = ("",), word: str = "link") -> str:
-        """A name of the package near the given one, such that it and those derived from it are not taken yet."""
-        stem = re.sub(r"[^A-Za-z0-9_]", "_", given)
-        stem = stem if stem[:1].isalpha() else f"{word}_{stem}".rstrip("_")
+        """A name of the package near the given one, such that it and those derived from it are not taken yet. Names of the file
+        that need no change come first: of the links left-wheel and left_wheel the second keeps its name."""
+        stem = _spelled(given, word)
         name, k = stem, 1
-        while any(name + ending in taken for ending in derived):
+        others = self._given.get(word, set()) - {given}
+        while name in others or any(name + ending in taken for ending in derived):
             k += 1
             name = f"{stem}_{k}"
         taken.update(name + ending for ending in derived)
         if name != given:
             self.renamed[given] = name
+        if name != stem and (word == "joint" or any(_spelled(other, word) == stem for other in others)):
+            self.robot.losses.append(f"the {word} {given!r} is {name}, since {stem} is another one's name")
         return name
 
     def input_name(self, given: str) -> str:
@@ -383,6 +390,12 @@ class Assembly:
             self.model.prescribe(name, second.name, coupling.offset)
         else:
             self.model.gear(name, first.name, second.name, coupling.ratio, coupling.offset)
+
+
+def _spelled(given: str, word: str) -> str:
+    """A name of a file with the letters of the package's names."""
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", given)
+    return stem if stem[:1].isalpha() else f"{word}_{stem}".rstrip("_")
 
 
 def _vector(components: Iterable[float]) -> Vector:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.arguments import unknown_name
-from draisine.program.equations import Equations
+from draisine.program.equations import ENERGIES, Equations
 from draisine.program.program import Program
 from draisine.simulation.sliding_samples import SlidingSamples
 
@@ -27,7 +27,7 @@ def report_positions(equations: Equations) -> dict[str, tuple[str, int]]:
         for i, quantity in enumerate(quantities):
             found.setdefault(quantity.name, (slot, i))
     if any(slot.name == "energy" for slot in e.report.outputs):
-        for i, name in enumerate(("kinetic_energy", "potential_energy")):
+        for i, name in enumerate(ENERGIES[:2]):
             found.setdefault(name, ("energy", i))
     return found
 
@@ -36,7 +36,7 @@ def units_of(equations: Equations, names: Sequence[str]) -> dict[str, str]:
     """Units of outputs, parameters, inputs and start targets ("start.lean") by name."""
     e = equations
     groups = (e.parameters, e.multipliers, e.outputs, e.inputs, e.velocities, e.coordinates)
-    known = {q.name: q.unit for group in groups for q in group} | {"kinetic_energy": "J", "potential_energy": "J"}
+    known = {q.name: q.unit for group in groups for q in group} | dict.fromkeys(ENERGIES[:2], "J")
     return {name: known.get(name.removeprefix("start."), "") for name in names}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.derive import derive
+from draisine.dynamics.given_parameters import description_of
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -43,9 +44,9 @@ class ValueCheck:
     def of(model: Model | System | Equations, kinds: Mapping[str, tuple[str, str]], fixed: Mapping[str, float]) -> ValueCheck:
         """Raises a `ModelError` if values common to all runs are invalid."""
         parameters = {name: own for name, (kind, own) in kinds.items() if kind == "parameter"}
-        if isinstance(model, Equations):
+        system = description_of(model)
+        if system is None:
             return ValueCheck(parameters, None)
-        system = model.freeze() if isinstance(model, Model) else model
         rules = ParameterRules.of(system, fixed, frozenset(parameters.values()))
         return ValueCheck(parameters, rules if rules.amounts else None)
 
