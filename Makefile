@@ -14,7 +14,7 @@ LOCKED  := $(BIN)/python tools/lock.py install
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/' $(VENV)/lib src
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help setup update demo test test-long test-all lint check bench docs clean
+.PHONY: fuzz help setup update demo test test-long test-all lint check bench docs notebooks clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -56,6 +56,9 @@ bench: $(BENCH)/.peers  ## our figures beside those of peers, kept in benchmarks
 docs: $(VENV)/.docs  ## the documentation as pages in site/; runs every snippet, fails on broken links (QUICK=1: runs none)
 	rm -rf site
 	$(BIN)/sphinx-build -W -E -j auto $(if $(QUICK),-t quick) -d build/doctrees docs site
+
+notebooks: $(VENV)/.docs  ## the tutorial and the how-to pages as notebooks in out/notebooks
+	PYTHONPATH=docs $(BIN)/python -m extensions.notebooks out/notebooks
 
 clean:  ## remove the environment and everything that was generated
 	rm -rf $(VENV) $(BENCH) out site build dist docs/api docs/gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -22,6 +22,23 @@ def test_text_and_code_are_cells():
     assert (second["cell_type"], second["source"]) == ("code", "x = 1")
 
 
+def test_each_page_says_how_to_obtain_it_and_the_site_links_to_the_file(tmp_path):
+    class App:
+        outdir = str(tmp_path)
+
+    for name in notebooks.names():
+        text = (notebooks.DOCS / f"{name}.md").read_text(encoding="utf-8")
+        assert notebooks._OFFER.search(text) and "downloaded as a notebook" not in str(notebooks.notebook(text)), name
+        up = "../" * name.count("/")
+        context = {
+            "body": f'<h1>A</h1>\n<p>This page can be <a class="x" href="{up}notebooks.html">\n<span>downloaded</span></a>.</p>'
+        }
+        notebooks.offer(App(), name, "", context, None)
+        file = f"notebooks/{name.replace('/', '-')}.ipynb"
+        assert f'<a href="{up}{file}" download>' in context["body"] and (tmp_path / file).is_file()
+        assert "This page" not in context["body"]
+
+
 @pytest.mark.parametrize("name", notebooks.names())
 def test_each_is_valid(name, tmp_path):
     found = nbformat.read(notebooks.write(name, tmp_path), as_version=4)

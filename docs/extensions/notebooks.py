@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 from extensions import DOCS, pages
 from extensions.snippets import FENCE
 
 FOLDER = "notebooks"  # of the site
 _PICTURE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
+_OFFER = re.compile(r"^This page can be \[downloaded as a notebook\].*$", re.MULTILINE)
+_OFFERED = re.compile(r"<p>This page can be <a [^>]*>.*?</p>", re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
 
@@ -56,6 +60,7 @@ def notebook(text: str) -> dict[str, Any]:
 
 
 def _add_text(cells: list[dict[str, Any]], text: str) -> None:
+    text = _OFFER.sub("", text)  # it is the notebook already
     plain = _LINK.sub(r"\1", _PICTURE.sub(lambda found: f"*{found[1]}*" if found[1] else "", text)).strip()
     if plain:
         cells.append({"cell_type": "markdown", "id": _id(cells), "metadata": {}, "source": plain})
@@ -75,13 +80,26 @@ def write(name: str, folder: Path) -> Path:
 
 
 def offer(app: Sphinx, name: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
-    """A link to the notebook at the end of a page that has one."""
+    """The sentence of a page that it can be downloaded becomes the link to the file."""
     if name in names() and "body" in context:
         made = write(name, Path(app.outdir) / FOLDER)
         up = "../" * name.count("/")
-        context["body"] += f'<p><a href="{up}{FOLDER}/{made.name}" download>Download this page as a notebook</a></p>'
+        link = f'<p><a href="{up}{FOLDER}/{made.name}" download>Download this page as a notebook</a></p>'
+        context["body"], count = _OFFERED.subn(link, context["body"], count=1)
+        if not count:
+            raise ExtensionError(f"{name}.md does not say below its title that it can be downloaded as a notebook")
+
+
+def main() -> None:
+    """Write all notebooks into the folder that the command line names."""
+    for name in names():
+        print(write(name, Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", offer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    main()

@@ -306,3 +306,25 @@ def test_a_notebook_shows_a_table():
     shown = ride()._repr_html_()
     assert "<td>lean</td><td>rad</td>" in shown and "more</td>" in shown and "<caption>Trajectory of bicycle" in shown
     assert "&lt;" in html_table("a < b", {"x": [1.0]})
+
+
+HEADS = {
+    "Modes": ["speed [m/s]", "weave [1/s]"],
+    "LinearModel": ["unit", "steer [rad]", "frame_lean [rad]", "steer_torque [N*m]"],
+    "Ensemble": ["unit"],
+    "Descriptor": ["eigenvalue [1/s]"],
+    "CycleBranch": ["mu [1/s]", "period [s]"],
+    "FilterResult": ["time [s]", "angle [rad]", "angle.deviation [rad]"],
+    "UncertainModes": ["speed [m/s]", "weave.deviation [1/s]"],
+    "ContactNeeds": ["least_force [N]", "least_gap_at [s]"],
+}
+
+
+def test_tables_of_notebooks_have_units():
+    for name, expected in HEADS.items():
+        head = re.findall("<th>(.*?)</th>", result(name)._repr_html_())
+        assert not set(expected) - set(head), (name, head)
+    rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td>", result("LinearModel")._repr_html_())
+    assert ("d steer/dt", "rad/s") in rows and ("d steer_rate/dt", "rad/s^2") in rows
+    assert ("angle.end", "rad") in re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td>", sampled()._repr_html_())
+    assert sweep().to_pandas().attrs["units"] == {"speed": "m/s", **dict.fromkeys(sweep().names, "1/s")}

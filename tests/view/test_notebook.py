@@ -85,7 +85,21 @@ def falling():
     return m
 
 
-def test_events_and_warnings_are_words(pendulum):
+def test_warnings_of_a_run_that_finishes_are_words():
+    """A disk that leans at a high rate of turn: the ground would have to pull."""
+    start = {"lean": 0.8, "speed": 8.0}
+    made = dr.view.sliders(
+        dr.gallery.rolling_disk(), 0.02, {"heading_rate": (0.0, 10.0)}, start=start, draw=lambda run: run.plot("lean")
+    )
+    made.values = {"heading_rate": 10.0}
+    assert (
+        made.words.startswith("FINISHED") and "the normal force on disk is negative from t = 0 s" in made.words and made.picture
+    )
+    made.values = {"heading_rate": 0.0}
+    assert "normal force" not in made.words
+
+
+def test_events_are_words(pendulum):
     made = dr.view.sliders(falling(), 2.0, {"push": (0.0, 5.0), "x": ("-10 cm", 0.5)}, draw=lambda run: run.plot("x"))
     made.values = {"push": 4.0, "x": 0.25}
     assert made.words.startswith("EVENT: far") and "reached the wall" in made.words
@@ -200,3 +214,21 @@ def test_progress_in_a_terminal_is_one_line():
     dr.ensemble(dr.gallery.simple_pendulum(), 0.1, over={"length": [1.0, 1.1, 1.2]}, progress=bar)
     text = stream.getvalue()
     assert text.startswith("\r") and text.count("\n") <= 1
+
+
+def test_laws_and_equations_show_themselves():
+    cart = dr.gallery.cart_pole()
+    shown = cart._repr_html_()
+    assert "<caption>Equations of cart_pole" in shown and all(
+        f"<td>{q.name}</td>" in shown for q in (*cart.states, *cart.parameters)
+    )
+    names = [q.name for q in cart.states]
+    law = dr.lqr(cart, weights=dict.fromkeys(names[:2], 1.0), input_weights={cart.inputs[0].name: 0.1})
+    shown = law._repr_html_()
+    gain = next(iter(law.gains.values()))
+    unit = cart.inputs[0].unit
+    assert f"<th>{cart.inputs[0].name} [{unit}]</th>" in shown and f"<td>{gain[names[0]].value:.6g}</td>" in shown
+    assert "closed loop" in shown
+    seen = dr.control.kalman(law.linear, measured={names[0]: 1e-4, names[1]: 1e-4}, noise={cart.inputs[0].name: 1.0})
+    assert "error eigenvalues" in seen._repr_html_()
+    assert "error eigenvalues" in dr.control.with_observer(law, seen)._repr_html_()

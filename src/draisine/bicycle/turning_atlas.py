@@ -98,7 +98,7 @@ class Atlas(Result):
 
     def _overview(self) -> Mapping[str, Any]:
         low, high = ([float(f(self[name])) for name in self.inputs] for f in (np.nanmin, np.nanmax))
-        return {"inputs": list(self.inputs), "least": low, "greatest": high}
+        return {"inputs": list(self.inputs), "unit": [self.units.get(n, "") for n in self.inputs], "least": low, "greatest": high}
 
     def plot(self, **options: Any) -> Any:
         """Four maps of the turns as a Matplotlib figure; see `draisine.view.plots.branches.atlas_figure`."""

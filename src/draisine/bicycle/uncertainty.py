@@ -91,6 +91,12 @@ class UncertainModes(Result):
             lines.append(f"{self.speeds[i]:>8.3g}  " + "  ".join(f"{cell:>30}" for cell in cells))
         return "\n".join([*lines, *map(str, self.critical), "parameter errors are assumed to be independent"])
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by column of the table."""
+        named = [column for name in self.names for column in (name, f"{name}.deviation")]
+        return {"speed": "m/s", **dict.fromkeys(named, "1/s")}
+
     def _table(self) -> Mapping[str, Any]:
         columns: dict[str, Any] = {"speed": self.speeds}
         for name, value, deviation in zip(self.names, self.eigenvalues.T, self.deviations.T, strict=True):

@@ -14,7 +14,7 @@ dynamics at several speeds and parameters.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -256,7 +256,8 @@ class _Upright:
     """Straight upright running for any speed and parameters: the state, and the directions of lean, steer and their rates."""
 
     def __init__(self, e: Equations, naming: Naming) -> None:
-        self.equations, self.naming = e, naming
+        # random parameters below are no machine's, and are not checked by the description
+        self.equations, self.naming = replace(e, described=None), naming
         self.deviations = deviations_of(e, (naming.lean, naming.steer))
         rng = np.random.default_rng(2007)
         default = e.default_parameters

@@ -19,6 +19,7 @@ from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.program.serialization import Format, Header, from_bytes, register, to_bytes
+from draisine.results.base import html_table
 from draisine.results.control_characters import refuse_control_characters
 
 
@@ -220,6 +221,8 @@ class Equations:
     - `project` (or None): → `x_new`, after one Newton step towards the position constraints, and `error`, the residual before it.
     - `monitor` (or None): → `condition` of the choice of independent velocities; above `limits.condition` a simulation changes to
       one of the `alternates`: names of independent velocities, then of the constraint rows to solve for where some are redundant.
+    - `inverse_dynamics` (q, v, vdot, p) (or None): → `generalized_forces` M v̇ + h that a motion needs, gravity included, without
+      the other forces of the model (springs, dampers, friction, inputs), which are on the other side.
     - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
     - `events`: → `value`, one per entry of `event_list`; with a linear solve if an event depends on forces that need one.
     - `twists` (q, v, p): → `twists`, velocity of the origin and angular velocity of the bodies that `structure` names, along
@@ -295,6 +298,17 @@ class Equations:
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Pickled as serialized programs, with all other choices of independent velocities."""
         return _from_bytes, (to_bytes(self, alternates=True),)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: states, inputs, parameters and outputs with their units."""
+        e = self
+        groups = {"state": e.states, "input": e.inputs, "parameter": e.parameters, "output": e.outputs}
+        listed = [(kind, q) for kind, quantities in groups.items() for q in quantities]
+        table: dict[str, list[Any]] = {"kind": [kind for kind, _ in listed], "name": [q.name for _, q in listed]}
+        # inputs and outputs have no default
+        table["default"] = [q.default if kind in ("state", "parameter") else None for kind, q in listed]
+        table |= {"unit": [q.unit for _, q in listed], "description": [q.description for _, q in listed]}
+        return html_table(repr(self)[1:-1], table, shown=100)
 
     def __repr__(self) -> str:
         rest = f", {len(self.velocities)} velocities ({', '.join(self.independent)} independent)" if self.velocities else ""

@@ -78,7 +78,8 @@ class Result(Uncached):
         """For notebooks: the table with status and warnings, and below it the figure, if there is one and Matplotlib is
         installed."""
         text = repr(self)
-        table = html_table(text[1:-1] if text[0] == "<" else self.summary().partition("\n")[0], self._overview())
+        caption = text[1:-1] if text[0] == "<" else self.summary().partition("\n")[0]
+        table = html_table(caption, self._overview(), getattr(self, "units", None))
         status = getattr(self, "status", None)
         table += status._repr_html_() if isinstance(status, Status) else ""
         try:
@@ -87,19 +88,32 @@ class Result(Uncached):
             return table
 
 
-def html_table(caption: str, columns: Mapping[str, Any]) -> str:
-    """The first rows of columns as an HTML table.
+def html_text(text: object) -> str:
+    """Text of several lines as an element of a page.
 
-    >>> html_table("two rows", {"name": ["a", "b"], "value": [1.0, 2.5]})
-    '<table><caption>two rows</caption><thead><tr><th>name</th><th>value</th></tr></thead>...
+    >>> html_text("a < b")
+    '<pre>a &lt; b</pre>'
+    """
+    from html import escape
+
+    return f"<pre>{escape(str(text))}</pre>"
+
+
+def html_table(caption: str, columns: Mapping[str, Any], units: Any = None, shown: int = SHOWN) -> str:
+    """The first rows of columns as an HTML table, with those of `units` that are known, by column.
+
+    >>> html_table("two rows", {"name": ["a", "b"], "value": [1.0, 2.5]}, {"value": "m"})
+    '<table><caption>two rows</caption><thead><tr><th>name</th><th>value [m]</th></tr></thead>...
     """
     from html import escape
 
     rows = list(zip(*columns.values(), strict=True))
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
-    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows[:SHOWN])
-    if len(rows) > SHOWN:
-        body += f'<tr><td colspan="{len(columns)}">… {len(rows) - SHOWN} more</td></tr>'
+    known = units if isinstance(units, Mapping) else {}
+    labels = [f"{name} [{known[name]}]" if known.get(name) else str(name) for name in columns]
+    head = "".join(f"<th>{escape(label)}</th>" for label in labels)
+    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows[:shown])
+    if len(rows) > shown:
+        body += f'<tr><td colspan="{len(columns)}">… {len(rows) - shown} more</td></tr>'
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

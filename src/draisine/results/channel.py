@@ -132,3 +132,14 @@ def named_start(start: Any) -> dict[str, Any]:
         f"start: expected targets by name, {{'speed': 5}}, or a result with a state (a run, a steady motion, a special point, a "
         f"periodic motion, a solution, a row of a table), got {type(start).__name__}"
     )
+
+
+def per_second(unit: str) -> str:
+    """The unit of a rate: m → m/s, rad/s → rad/s^2.
+
+    >>> per_second("m"), per_second("rad/s"), per_second("")
+    ('m/s', 'rad/s^2', '1/s')
+    """
+    if not unit:
+        return "1/s"
+    return f"{unit}^2" if unit.endswith("/s") else f"{unit}/s"

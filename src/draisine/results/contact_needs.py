@@ -81,6 +81,11 @@ class ContactNeeds(Result):
         """What limits it: "friction" or "lifting"."""
         return self._nearest[2]
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by column of the table."""
+        return {"needed_at": "s", "least_force": "N", "least_force_at": "s", "least_gap": "m", "least_gap_at": "s"}
+
     def _table(self) -> Mapping[str, Any]:
         names = (
             "needed",

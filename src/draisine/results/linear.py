@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError, require
 from draisine.results.base import Result, figure
+from draisine.results.channel import per_second
 from draisine.results.controllability import Structure, complex_text, controllable, observable
 
 Array = NDArray[np.float64]
@@ -223,6 +224,12 @@ class LinearModel(Result):
         every = np.block([[self.A, self.B], [self.C, self.D]])
         names = [*(f"d {name}/dt" for name in self.states), *self.outputs]
         return {"of": names, **dict(zip((*self.states, *self.inputs), every.T, strict=True))}
+
+    def _overview(self) -> Mapping[str, Any]:
+        """The table with the units of its rows; an entry has that of its row divided by that of its column."""
+        table = dict(self._table())
+        rows = [*(per_second(self.units.get(name, "")) for name in self.states), *(self.units.get(n, "") for n in self.outputs)]
+        return {"of": table.pop("of"), "unit": rows, **table}
 
     def plot(self, **options: Any) -> Any:
         """Eigenvalues in the complex plane; see `draisine.view.plots.eigenvalues`."""

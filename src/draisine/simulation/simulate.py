@@ -81,7 +81,7 @@ def simulate(
     - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow; x is
       indexed by name, `x["steer"]`.
     - `method`: an integration method of `dr.methods` with its tolerances or step; chosen if not given.
-    - `samples`: output times, or their number; 100 per second by default.
+    - `samples`: output times, or their number; by default 100 per second and one for the start, at least 201, at most 20,001.
     - `events`: `Event(name, expression, action)` in addition to those of the model.
     - `drift`: stabilization of constraints and invariants: `Projection()`, `Baumgarte()`, `Minimal()`, `Rattle(step)`, …; see
       docs/drift.md. By default velocities are eliminated or projected, depending on the mechanism.

@@ -64,6 +64,11 @@ class Descriptor(Result):
         values = (alpha[finite] / beta[finite]).astype(complex)
         return np.asarray(values[np.lexsort((values.imag, values.real))])
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by column of the table."""
+        return {"eigenvalue": "1/s"}
+
     def _table(self) -> Mapping[str, Any]:
         return {"eigenvalue": self.eigenvalues}
 

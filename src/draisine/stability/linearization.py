@@ -184,7 +184,8 @@ def _linearized(
     values = dict(zip(labels, outputs[0].tolist(), strict=True))
     values |= dict(zip(deviations.candidates, derivatives.values[0].tolist(), strict=True))
     values |= dict(zip((i.name for i in e.inputs), motion.u.tolist(), strict=True))
-    units = {quantity.name: quantity.unit for quantity in (*e.states, *e.inputs, *e.outputs)}
+    units = dict.fromkeys(attitude_texts(e), "rad")
+    units |= {quantity.name: quantity.unit for quantity in (*e.states, *e.velocities, *e.inputs, *e.outputs)}
     return LinearModel(
         e.name,
         naming.names,

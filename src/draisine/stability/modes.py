@@ -105,6 +105,11 @@ class Modes(Result):
         e = self.family.equations
         return next((q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs) if q.name == self.over), "")
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by column of the table: eigenvalues are in 1/s."""
+        return {self.over: self.unit, **dict.fromkeys(self.names, "1/s")}
+
     def _table(self) -> Mapping[str, Any]:
         return {self.over: self.values, **dict(zip(self.names, self.eigenvalues.T, strict=True))}
 

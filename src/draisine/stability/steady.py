@@ -16,7 +16,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from draisine.dynamics.given_parameters import given_parameters
 from draisine.errors import ArgumentError, ModelError, SolverError, StartError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -74,7 +73,6 @@ def steady(
     5.9929
     """
     equations = explicit_equations_of(model)
-    given_parameters(model, equations, parameters)
     given = real_values(equations, "fixed quantity", fixed)
     targets = _with_curvature(equations, given)
     try:

@@ -84,9 +84,7 @@ class SteadyMotion(Motion, Result):
         """Units by name."""
         e = self.equations
         named = {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
-        return (
-            dict.fromkeys(ENERGIES, "J") | ({ACCELERATION: "m/s^2"} if self._accelerates else {}) | named
-        )
+        return dict.fromkeys(ENERGIES, "J") | ({ACCELERATION: "m/s^2"} if self._accelerates else {}) | named
 
     @property
     def warnings(self) -> tuple[str, ...]:

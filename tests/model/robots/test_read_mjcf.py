@@ -432,6 +432,10 @@ def test_the_words_of_mujoco_are_known(mujoco):
 
 
 def test_bounds_of_actuators_are_warned_of(tmp_path):
-    text = '<actuator><motor name="m" joint="elbow" forcerange="-3 3"/><motor name="n" joint="elbow" ctrlrange="-1 1"/></actuator>'
-    with pytest.warns(UserWarning, match=r"forcerange of actuator 'm' is not enforced.*ctrlrange of actuator 'n' is not enforced"):
+    text = (
+        '<actuator><motor name="m" joint="elbow" forcerange="-3 3"/><motor name="n" joint="elbow" ctrlrange="-1 1"/></actuator>'
+    )
+    with pytest.warns(
+        UserWarning, match=r"forcerange of actuator 'm' is not enforced.*ctrlrange of actuator 'n' is not enforced"
+    ):
         dr.read_mjcf(written(tmp_path, ARM.replace("MORE", text)))

@@ -13,6 +13,7 @@ from draisine.program.equations import ENERGIES, Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.switching import switching_functions
+from draisine.results.channel import per_second
 
 _MOST_UNKNOWNS = 100  # of a linearization that is solved for at run time, or of dense Jacobians
 
@@ -269,10 +270,3 @@ _WHOLE = {
     "mass_matrix": "rows and columns as the velocities",
     "generalized_forces": "generalized forces, one per velocity",
 }
-
-
-def per_second(unit: str) -> str:
-    """The unit of a rate: m → m/s, rad/s → rad/s^2."""
-    if not unit:
-        return "1/s"
-    return f"{unit}^2" if unit.endswith("/s") else f"{unit}/s"

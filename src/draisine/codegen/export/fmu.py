@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.codegen.export.exportable_programs import items, per_second, without_uncounted_work
+from draisine.codegen.export.exportable_programs import items, without_uncounted_work
 from draisine.codegen.export.language import Argument
 from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.names import Names, letters, plain
@@ -35,6 +35,7 @@ from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import switching_functions
+from draisine.results.channel import per_second
 
 _FLAGS = ("-std=c99", "-O1", "-shared", "-fPIC", "-fvisibility=hidden")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same file for the same model

@@ -22,6 +22,7 @@ from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
 from draisine.numerics.scaling import unit_scales
 from draisine.program.equations import Equations
+from draisine.results.base import html_table, html_text
 from draisine.results.controllability import Structure, complex_text
 from draisine.results.linear import LinearModel
 from draisine.simulation.sampled_control import EveryStage as EveryStage
@@ -269,6 +270,19 @@ class Feedback(Mapping[str, Expr]):
         slowest = [float(n.eigenvalues.real.max()) for n in self.nodes]
         lines.append(f"  {'slowest':<{width}} " + " ".join(f"{value:10.4g}" for value in slowest))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the gains by state, in units of the input per unit of the state, then all as text."""
+        units, states = self.linear.units, list(self.reference)
+        table: dict[str, Any] = {"state": states, "unit": [units.get(s, "") for s in states]}
+        if self.nodes:
+            name, knots = self.over
+            at = zip(knots, self.nodes, strict=True)
+            columns = {f"{u} at {name} = {value:g}": (u, node.gains[u]) for value, node in at for u in self.gains}
+        else:
+            columns = {u: (u, row) for u, row in self.gains.items()}
+        table |= {column: [_short(row[s]) for s in states] for column, (_, row) in columns.items()}
+        return html_table(repr(self), table, {column: units.get(u, "") for column, (u, _) in columns.items()}) + html_text(self)
 
     def __repr__(self) -> str:
         return f"Feedback({self.model!r}: {', '.join(self.gains)} from {', '.join(self.states)})"

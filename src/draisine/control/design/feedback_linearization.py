@@ -28,6 +28,7 @@ from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Quantity
+from draisine.results.base import html_text
 from draisine.results.controllability import complex_text
 from draisine.results.linear import zeros_of
 from draisine.stability.linearization import Motion, linearize
@@ -115,6 +116,9 @@ class LinearizingFeedback:
         else:
             lines.append("  no zero dynamics: the outputs determine the motion")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_text(self)
 
 
 @checked

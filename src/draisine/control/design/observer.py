@@ -31,6 +31,7 @@ from draisine.model.quantities import Amount
 from draisine.numerics.riccati import continuous_riccati, discrete_riccati
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Quantity
+from draisine.results.base import html_text
 from draisine.results.controllability import Structure, complex_text
 from draisine.results.linear import LinearModel
 from draisine.simulation.sampled_control import Sampled, State
@@ -95,6 +96,9 @@ class Observer:
             lines.append(f"  {state:<{width}} corrected by " + ", ".join(f"{g:.6g} × {y}" for y, g in row.items()))
         lines.append(f"error eigenvalues  {', '.join(complex_text(z) for z in self.eigenvalues)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_text(self)
 
 
 @checked
@@ -304,6 +308,9 @@ class ObserverFeedback:
 
     def __str__(self) -> str:
         return f"{self.law}\n{self.observer}"
+
+    def _repr_html_(self) -> str:
+        return html_text(self)
 
 
 def with_observer(law: Feedback, observer: Observer) -> ObserverFeedback:

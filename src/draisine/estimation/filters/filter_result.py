@@ -177,6 +177,13 @@ class FilterResult(Result):
         squares = self.best.nees(truth, names)
         return Squares.of(squares, np.full(len(squares), len(names)), level)
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by column of the table."""
+        known = measurable(self.filtered.equations)
+        named = {name: known[name].unit for name in self.quantities if name in known}
+        return {"time": "s", **named, **{f"{name}.deviation": unit for name, unit in named.items()}}
+
     def _table(self) -> Mapping[str, Any]:
         columns = {"time": self.time}
         for name in self.quantities:

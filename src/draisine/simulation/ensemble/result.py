@@ -83,7 +83,7 @@ class Ensemble(Result):
     def _overview(self) -> Mapping[str, Any]:
         of = self.statistics
         reported = {key: [getattr(m, key) for m in of.values()] for key in ("count", "mean", "deviation", "least", "greatest")}
-        return {"column": list(of), **reported}
+        return {"column": list(of), "unit": [self._unit(name) for name in of], **reported}
 
     def survived(self) -> NDArray[np.bool_]:
         """Which runs reached `until` without a contact at which the ground would have to pull, or a cable that would have to

@@ -137,6 +137,12 @@ class CycleBranch(Result):
 
         return CyclePoint(kind, self.parameter, bracketed_root(value, min(low, high), max(low, high), rtol=1e-10))
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by column of the table."""
+        own = next((q.unit for q in self.cycles[0].equations.parameters if q.name == self.parameter), "")
+        return {self.parameter: own, "period": "s"}
+
     def _table(self) -> Mapping[str, Any]:
         return {self.parameter: self.values, "period": self.periods, "stable": list(self.stable)}
 

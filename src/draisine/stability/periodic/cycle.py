@@ -162,6 +162,11 @@ class Cycle(Result):
     def _table(self) -> Mapping[str, Any]:
         return {"time": self.trajectory.time} | {name: self.trajectory[name] for name in self.trajectory.names()}
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by column of the table in notebooks."""
+        return {"exponent": "1/s"}
+
     def _overview(self) -> Mapping[str, Any]:
         sizes = np.abs(self.multipliers)
         return {"Floquet multiplier": self.multipliers, "modulus": sizes, "exponent": self.exponents}
