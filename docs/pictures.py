@@ -16,7 +16,7 @@ from extensions import ROOT, pages
 
 IMAGES = Path(__file__).parent / "images"
 THUMBNAILS = IMAGES / "thumbnails"
-MOST = 4  # panels of a thumbnail
+MOST = 4  # panels of a figure whose first panel is the thumbnail
 WIDE, HIGH = 3.3, 2.2  # inches of a thumbnail: a card of the gallery at the usual size of its letters
 FINDINGS = Path(__file__).parent / "findings.json"  # study → what it found, for the pages of the site
 
@@ -37,8 +37,9 @@ def first_shown(study: str) -> str:
 
 
 def save_thumbnail(figure: Any, path: Path) -> None:
-    """A figure as small as a card of the gallery, laid out anew, so that its letters can be read there."""
+    """The first panel of a figure as small as a card of the gallery, laid out anew, so that its letters can be read there."""
     figure.set_size_inches(WIDE, HIGH)
+    _keep_first_panel(figure)
     for axes in figure.axes:
         legend = axes.get_legend()
         if legend is None:
@@ -47,11 +48,29 @@ def save_thumbnail(figure: Any, path: Path) -> None:
         few = names[:3] if sum(len(name) + 4 for name in names[:3]) < 44 else names[:2]
         handles = dict(zip(names, legend.legend_handles, strict=True))
         legend.remove()
+        axes.set_title("")  # where the legend is now
         if axes is figure.axes[0] and len(names) > 1:
             loc = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
             axes.legend([handles[name] for name in few], few, ncols=len(few), fontsize=7, frameon=False, handlelength=1.2, **loc)
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=200)
+
+
+def _keep_first_panel(figure: Any) -> None:
+    """Remove all panels but the first and its color bar; the first takes the label below that others share with it."""
+    first, *others = figure.axes
+    below = [axes.get_xlabel() for axes in first.get_shared_x_axes().get_siblings(first) if axes.get_xlabel()]
+    panels = [axes for axes in others if axes.get_label() != "<colorbar>"]
+    if not panels:
+        return
+    first.set_xlabel(first.get_xlabel() or (below[0] if below else ""))
+    first.xaxis.set_tick_params(labelbottom=True)
+    for axes in panels:
+        axes.remove()
+    for legend in list(figure.legends):
+        legend.remove()
+    first.yaxis.set_label_coords(-0.17, 0.5)  # no longer aligned with those of other panels
+    first.set_subplotspec(figure.add_gridspec(1, 1)[0])
 
 
 def film_still() -> None:

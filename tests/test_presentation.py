@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from browser import chromium, opened
 from draisine.cli.main import main
 from draisine.cli.model_options import FORMATS as NAMED_FORMATS
 from draisine.cli.model_options import VIEWS as NAMED_VIEWS
@@ -17,6 +18,7 @@ from draisine.errors import ToolError
 from draisine.model.model import Model
 from draisine.symbolic.rendering.document import document
 from draisine.symbolic.rendering.formats import TEXTS, read_markdown
+from draisine.symbolic.rendering.html import MATH_PROBE
 from draisine.symbolic.rendering.latex import ENGINES, latex, tex, typeset
 from draisine.view.scene.projection import VIEWS
 
@@ -39,9 +41,9 @@ def test_a_page_holds_everything(tmp_path):
     picture = page[page.index("<svg") : page.index("</svg>") + 6]
     ElementTree.fromstring(picture)
     rest = page.replace(picture, "")
-    assert (
-        "http" not in rest and "<script" not in page and "src=" not in page and "@import" not in page and "url(http" not in page
-    )
+    assert page.count("<script") == 1 and f"<script>{MATH_PROBE}</script>" in page  # no other one
+    assert "http" not in rest and "src=" not in page and "@import" not in page and "url(http" not in page
+    assert page.index('id="equations"') < page.index("<svg") < page.index('id="listing"')
     for title in ("Tree", "Parameters", "Constraints", "Listing"):
         assert f">{title}</h2>" in page
     for words in ("wheelbase", "front_wheel_height", "fork: joint steer on frame (steer)", "three-quarter view"):
@@ -63,6 +65,22 @@ def test_typed_equations_say_why_there_is_no_picture(tmp_path):
     for suffix in ("md", "tex", "html"):
         (path,) = dr.view.write_equations(dr.gallery.model("double_pendulum"), tmp_path / f"pendulum.{suffix}")
         assert "no picture: the model is given as formulas" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+def test_indices_stand_below_the_line_with_any_fonts(tmp_path):
+    """Without a mathematical font browsers would leave them on it; the equations are on the first screen of a phone."""
+    (path,) = dr.view.write_equations(dr.gallery.chaplygin_sleigh(), tmp_path / "sleigh.html")
+    with chromium() as browser, opened(browser, path) as found:
+        found.page.set_viewport_size({"width": 390, "height": 844})
+        bottoms = "([base, index]) => [base, index].map((e) => e.getBoundingClientRect().bottom)"
+        for base, index in found.page.evaluate(
+            f"[...document.querySelectorAll('.form msub')].map((e) => ({bottoms})(e.children))"
+        ):
+            assert 2 < index - base < 10
+        assert found.page.evaluate("document.querySelector('.form').getBoundingClientRect().bottom") < 844
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert found.complaints == [] and [url for url in found.requests if url.startswith("http")] == []
 
 
 def test_small_systems_have_their_matrices(tmp_path):

@@ -175,7 +175,7 @@ def test_an_arm_that_is_stretched_out_is_bent_for_the_picture():
     straight = pose(dr.gallery.double_pendulum_graph(), {}, None)
     assert is_straight(straight.scene, straight.poses) and not straight.remark
     bent = pose(dr.gallery.double_pendulum_graph(), None, None)
-    assert not is_straight(bent.scene, bent.poses) and bent.remark == "hinges turned by 0.5 rad"
+    assert not is_straight(bent.scene, bent.poses) and bent.remark == "hinges turned by 29°"
     assert bent.poses["second"].rotation[0, 0] == pytest.approx(np.cos(1.0))
     assert not pose(dr.gallery.bicycle(), None, None).remark
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -73,7 +74,7 @@ def pose(model: Model | System | Equations, at: Mapping[str, float] | None, para
         if len(j.coordinates) == 1 and c.unit == "rad"
     }
     if at is None and loose and hinges and is_straight(scene, posed.poses):
-        return PosedScene(scene, poses(hinges), f"hinges turned by {HINGE_ANGLE:g} rad")
+        return PosedScene(scene, poses(hinges), f"hinges turned by {math.degrees(HINGE_ANGLE):.0f}°")
     return posed
 
 

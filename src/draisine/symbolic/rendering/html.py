@@ -13,22 +13,39 @@ from draisine.symbolic.rendering.formulas import MathML, formula
 from draisine.symbolic.rendering.named_formulas import Section
 from draisine.symbolic.rendering.symbolic import ABOUT, SymbolicEquations
 
+# Without a mathematical font, as on most phones, browsers set indices and exponents on the line: their fallback is zero shift. A
+# probe finds out, and a style moves them.
+MATH_STYLE = """
+.no-math-font msub > :nth-child(2), .no-math-font msubsup > :nth-child(2) { transform: translateY(.35em); }
+.no-math-font msup > :nth-child(2) { transform: translateY(.3em); }
+"""
+MATH_PROBE = """{
+  const probe = document.createElement("span");
+  probe.innerHTML = "<math><msub><mi>M</mi><mi>r</mi></msub></math>";
+  document.body.append(probe);
+  const [base, index] = [...probe.querySelectorAll("mi")].map((letter) => letter.getBoundingClientRect().bottom);
+  const size = parseFloat(getComputedStyle(probe).fontSize);
+  document.documentElement.classList.toggle("no-math-font", index - base < 0.08 * size);
+  probe.remove();
+}"""
+
 _STYLE = """
 :root { --ink: #222; --soft: #666; --rule: #ddd; --paper: #fff; --accent: #0072b2; color-scheme: light dark; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #ececea; --soft: #a2a6aa; --rule: #34383d; --paper: #17191c; --accent: #56b4e9; }
-  figure svg { filter: invert(0.91) hue-rotate(180deg); }
+  figure svg { filter: invert(0.91) hue-rotate(180deg); mix-blend-mode: lighten; }
 }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; color: var(--ink);
   background: var(--paper); }
-a { color: var(--accent); } nav ul { columns: 17em; padding-left: 1.2em; margin: .5em 0 1em; }
+a { color: var(--accent); } nav ul { columns: 17em; column-gap: 2.5em; padding-left: 1.2em; margin: .5em 0 1em; }
 nav ul ul { columns: auto; margin: 0; font-size: 90%; }
 table { border-collapse: collapse; }
 th, td { text-align: left; padding: 0.15em 1em 0.15em 0; border-bottom: 1px solid var(--rule); }
 .listing td { vertical-align: top; } .meaning { color: var(--soft); font-size: 85%; min-width: 16em; } math { font-size: 105%; }
 .form { font-size: 115%; margin: .6em 0; } .form math { margin-right: 2em; }
 .scroll { overflow-x: auto; } figure { margin: 1em 0; } figure svg { width: 100%; max-width: 56em; height: auto; }
-@media (max-width: 600px) { body { margin: 1em auto; } h1 { font-size: 1.5em; } nav ul ul { display: none; }
+@media (max-width: 600px) { body { margin: 1em auto; } figure { overflow-x: auto; } figure svg { width: 42em; max-width: none; }
+  h1 { font-size: 1.5em; } nav ul ul { display: none; }
   .listing td { display: block; border: 0; padding: 0; }
   .listing tr { display: block; border-bottom: 1px solid var(--rule); padding: .2em 0; } }
 @media print { body { font-size: 10px; max-width: none; margin: 0; } .scroll { overflow: visible; } h3 { break-after: avoid; } }
@@ -36,14 +53,13 @@ th, td { text-align: left; padding: 0.15em 1em 0.15em 0; border-bottom: 1px soli
 
 
 def webpage(doc: Document) -> str:
-    """Name and picture, contents, then the equations; what the names mean stands behind them."""
+    """Name, contents and equations, then the picture and the listing; what the names mean stands behind them."""
     say = html.escape
-    body: list[str] = []
-    if doc.picture is not None:
-        body.append(f'<figure role="img" aria-label="picture of {say(doc.name)}">{doc.picture.svg}</figure>')
-    body += _heading("Equations") + form_of(doc.equations)
+    body = _heading("Equations") + form_of(doc.equations)
     if doc.matrices is not None:
         body += matrices_of(doc.matrices)
+    if doc.picture is not None:
+        body.append(f'<figure role="img" aria-label="picture of {say(doc.name)}">{doc.picture.svg}</figure>')
     body += [*_heading("Listing"), "<p>Formulas in order; a name is defined before it is used.</p>"]
     for section in doc.listing.sections:
         body += section_of(section)
@@ -58,9 +74,9 @@ def webpage(doc: Document) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Equations of {say(doc.name)}</title>",
     ]
-    lines += [f"<style>{_STYLE}</style></head><body>", f"<h1>Equations of {say(doc.name)}</h1>"]
+    lines += [f"<style>{_STYLE}{MATH_STYLE}</style></head><body>", f"<h1>Equations of {say(doc.name)}</h1>"]
     lines += [f"<p>{say(words)}</p>" for words in (doc.description, f"{doc.brief}.", doc.remark) if words]
-    return "\n".join([*lines, *_contents(body), *body, "</body></html>", ""])
+    return "\n".join([*lines, *_contents(body), *body, f"<script>{MATH_PROBE}</script></body></html>", ""])
 
 
 def _heading(title: str, level: int = 2) -> list[str]:

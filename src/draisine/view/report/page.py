@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from draisine.errors import ToolError
+from draisine.symbolic.rendering.html import MATH_PROBE, MATH_STYLE
 from draisine.view.report.chapter import Chapter, escape, paragraph, with_own_names
 
 # an embedded film inherits this policy: its own script and style, no requests
@@ -28,7 +29,7 @@ STYLE = """
 @media screen and (prefers-color-scheme: dark) {
   :root { --ink: #ececea; --soft: #a2a6aa; --rule: #3a3f45; --accent: #56b4e9; --bad: #ff8a3d;
     --paper: #17191c; --card: #202327; --row: #2a2e33; }
-  figure svg { filter: invert(0.91) hue-rotate(180deg); }
+  figure svg { filter: invert(0.91) hue-rotate(180deg); mix-blend-mode: lighten; }
 }
 * { box-sizing: border-box; }
 body { font: 16px/1.55 Georgia, "Times New Roman", "DejaVu Serif", serif; color: var(--ink); background: var(--paper);
@@ -78,6 +79,7 @@ details.film { margin: 1.25rem 0; border: 1px solid var(--rule); }
 details.film summary { cursor: pointer; padding: 0.6rem 0.9rem; font-size: 0.9rem; color: var(--accent); }
 details.film iframe { display: block; width: 100%; height: 34rem; border: 0; border-top: 1px solid var(--rule); }
 @page { size: A4; margin: 20mm 18mm; }
+@media screen and (max-width: 600px) { .facts { grid-template-columns: 7.5rem 1fr; gap: 0.3rem 0.8rem; padding: 0.9rem 0.8rem; } }
 @media print {
   :root { font-size: 12px; }
   body { font-size: 10pt; max-width: none; margin: 0; padding: 0; }
@@ -102,7 +104,7 @@ def page(name: str, description: str, made_by: str, chapters: Sequence[Chapter],
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
         f"<title>{escape(title)}</title>",
-        f"<style>{STYLE}</style></head><body>",
+        f"<style>{STYLE}{MATH_STYLE}</style></head><body>",
         f"<header><h1>{escape(name.replace('_', ' '))}</h1>",
         f'<p class="by">{escape(made_by)}, {datetime.date.today().isoformat()}</p>',
         *([paragraph(description)] if description else []),
@@ -121,6 +123,9 @@ def page(name: str, description: str, made_by: str, chapters: Sequence[Chapter],
                 *chapter.lines,
                 "</section>",
             ]
+    lines += (
+        [f"<script>{MATH_PROBE}</script>"] if any("<math" in line for c in (*chapters, *appendices) for line in c.lines) else []
+    )
     lines += [f"<script>{UNFOLD}</script>"] if any(line.startswith("<details") for c in chapters for line in c.lines) else []
     return with_own_names("\n".join([*lines, "</body></html>", ""]))
 
