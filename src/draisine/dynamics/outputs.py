@@ -362,7 +362,7 @@ class ReportBuilder:
                 "vdot": (ca.vertcat(*[f.all_accelerations[n] for n in scope.velocities]), [f"d{n}/dt" for n in scope.velocities]),
                 "multipliers": (ca.vertcat(*multipliers), [f"{n}_multiplier" for n in self.formulation.row_names]),
                 "outputs": (ca.vertcat(outputs, *self._force_outputs.values()), labels),
-                "energy": (ca.vertcat(energy, *work), ENERGIES[: 2 + len(work)]),
+                "energy": (ca.vertcat(energy, *work), list(ENERGIES[: 2 + len(work)])),
                 "residuals": (residuals, [c.name for c in self.constraints]),
                 "power": (power, [f"{n}_power" for n in scope.input_names]),
                 "inputs": (inputs, scope.input_names),
