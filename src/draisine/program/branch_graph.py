@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ from draisine.program.graph import Graph
 from draisine.program.graph_text import text_of
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
+from draisine.program.sharp_functions import sharp_nodes
 from draisine.program.ssa import CONSTANT, INPUT, NUMBERS
 from draisine.program.switch import Switch, SwitchKind
 from draisine.program.switch_effect import Effects
 from draisine.program.table_breaks import Breaks
 from draisine.program.tangents import Tangents
+from draisine.program.tape import OF_STATE
 
 _TINY = 1e-50  # a comparison with a smaller number is a guard
 _FAR = 1e300  # a limit that is never reached
@@ -334,6 +337,18 @@ class BranchGraph:
         timely = {node for node in kinked | smooth if not self._depends(node) & _STATE}
         used = {o for node in reached if node not in timely for o in g.values[node].operands if o in timely}
         return {node: node in smooth for node in sorted(used | (timely & set(roots)))}
+
+    @cached_property
+    def sharp_functions(self) -> tuple[int, ...]:
+        """Functions of time, parameters and branches by which the results may vary suddenly, see `sharp_functions`."""
+
+        def order(place: tuple[str, int]) -> float:
+            slot, entry = place
+            if slot == "t" or (slot == "p" and entry >= self.parameters and self.switches[entry - self.parameters].time_only):
+                return 1.0
+            return 0.0 if slot == "u" or (slot == "p" and entry < self.parameters) else OF_STATE
+
+        return tuple(sharp_nodes(self.graph, self.of(self._roots), order))
 
     def _descendants(self, nodes: set[int], seeds: set[int]) -> set[int]:
         """Those of the nodes that depend on one of the seeds, these included."""

@@ -330,6 +330,11 @@ class Equations:
         return self.dynamics.can_switch
 
     @property
+    def can_be_sharp(self) -> bool:
+        """Whether the dynamics have functions of time alone that may vary suddenly; `sharp_functions` finds where they do."""
+        return self.dynamics.can_be_sharp
+
+    @property
     def choice(self) -> tuple[str, ...]:
         """What `alternates` replaces: the independent velocities, and the rows that are solved for where these are chosen."""
         return (*self.independent, *self.rows)

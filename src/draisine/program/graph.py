@@ -18,7 +18,7 @@ from draisine.program.casadi_functions import function_of_tape
 from draisine.program.digest import digest_of
 from draisine.program.interpreter import run_tape
 from draisine.program.program import Program, Slot
-from draisine.program.ssa import CALL, CONSTANT, COPIES, INPUT, NUMBERS, RESULT, SSA
+from draisine.program.ssa import CALL, CONSTANT, INPUT, NUMBERS, RESULT, SSA
 from draisine.program.table_breaks import Breaks, breaks_of
 from draisine.program.tape import Callee, Instruction, Tape, has_switching_operations
 
@@ -37,7 +37,7 @@ class Graph(SSA):
 
     def operation(self, operation: int, operands: tuple[int, ...], detail: Any = None) -> int:
         """Operations as they stand on the tape, searches in tables with their breaks."""
-        return operands[0] if operation in COPIES else self.add(operation, operands, detail)
+        return operands[0] if operation in op.COPIES else self.add(operation, operands, detail)
 
     def inlines(self, callee: Callee) -> bool:
         return callee.code.can_switch

@@ -238,6 +238,11 @@ class LinearSolveProgram:
         return self.system.can_switch or self.after.can_switch
 
     @property
+    def can_be_sharp(self) -> bool:
+        """Whether functions of time alone in matrix, right-hand side or results may vary suddenly."""
+        return self.system.can_be_sharp or self.after.can_be_sharp
+
+    @property
     def _dense_operations(self) -> int:
         n = self.size
         return (2 * n**3) // 3 + 2 * n**2 * self.sides

@@ -24,7 +24,7 @@ from draisine.numerics.number_range import refuse_masked
 from draisine.program import opcodes as op
 from draisine.program.casadi_functions import CasadiCode, evaluate
 from draisine.program.digest import digest_of
-from draisine.program.tape import Code, Tape
+from draisine.program.tape import Code, Tape, tape_is_sharp
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -137,6 +137,11 @@ class Program:
     def can_switch(self) -> bool:
         """Whether there are operations of which value or slope can jump."""
         return self.code.can_switch
+
+    @cached_property
+    def can_be_sharp(self) -> bool:
+        """Whether there are functions of time alone that may vary suddenly, such as short smooth pulses."""
+        return tape_is_sharp(self.tape, [slot.name for slot in self.inputs])
 
     @cached_property
     def digest(self) -> str:
@@ -314,6 +319,10 @@ class DaeResidual:
     @property
     def can_switch(self) -> bool:
         return self.residual.can_switch
+
+    @property
+    def can_be_sharp(self) -> bool:
+        return self.residual.can_be_sharp
 
     @cached_property
     def _symbols(self) -> list[ca.SX]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Header = dict[str, Any]  # JSON data
 
-_HEAD = b"draisine program 5\n"
+_HEAD = b"draisine program 6\n"
 _CHECK = SIZE  # bytes of the checksum
 _LENGTH = 8  # bytes of the header's length
 
@@ -125,7 +125,8 @@ class _Writer:
                 return None
             case Program():
                 slots = [[_slot(s) for s in side] for side in (what.inputs, what.outputs)]
-                return {"kind": "program", "name": what.name, "slots": slots, "code": self.code(what.code), "digest": what.digest}
+                known = {"digest": what.digest, "can_be_sharp": what.can_be_sharp}
+                return {"kind": "program", "name": what.name, "slots": slots, "code": self.code(what.code), **known}
             case LinearSolveProgram():
                 names = ("system", "after", "further", "start")
                 made = {"kind": "solved", "name": what.name, "solver": str(what.solver), "sparse": what.sparse}
@@ -251,7 +252,7 @@ class _Reader:
             for side in header["slots"]
         )
         program = Program(header["name"], inputs, outputs, self.code(header["code"]))
-        vars(program)["digest"] = header["digest"]
+        vars(program).update(digest=header["digest"], can_be_sharp=bool(header["can_be_sharp"]))
         return program
 
     def solved(self, header: Mapping[str, Any]) -> LinearSolveProgram:

@@ -22,7 +22,6 @@ INPUT, CONSTANT, NUMBERS, SEARCH, FETCH, SELECT, CALL, RESULT = range(-1, -9, -1
 
 FREE = frozenset({INPUT, CONSTANT, NUMBERS})  # values that need no computation
 
-COPIES = frozenset({op.ASSIGN, op.LIFT, op.PRINTME})
 _LARGE = 100  # instructions; a callee of this length or more is not inlined
 
 
@@ -66,7 +65,7 @@ class SSA:
 
     def operation(self, operation: int, operands: tuple[int, ...], detail: Any = None) -> int:
         """The value of a scalar operation; `detail` is what `details` says of it."""
-        if operation in COPIES:
+        if operation in op.COPIES:
             return operands[0]
         if operation == op.ADD:
             choice = self._choice(*operands)

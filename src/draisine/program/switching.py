@@ -98,6 +98,10 @@ class SwitchingEquations(Equations):
     def can_switch(self) -> bool:
         return self.switching is not None or (self.base is not None and self.base.can_switch)
 
+    @property
+    def can_be_sharp(self) -> bool:
+        return self.base is not None and self.base.can_be_sharp
+
 
 def branch_name(number: int) -> str:
     """The name of a branch as a parameter."""
@@ -169,16 +173,17 @@ def switches_of(program: Program) -> tuple[Switch, ...]:
 
 
 def graph_of_time(equations: Equations) -> BranchGraph | None:
-    """The graph of equations without switching functions in which curved tables of time (`BranchGraph.knots`) or conditions of
-    time at which nothing jumps (`seams`) occur, else None.
+    """The graph of equations without switching functions in which curved tables of time (`BranchGraph.knots`), conditions of
+    time at which nothing jumps (`seams`) or `sharp_functions` of time occur, else None.
 
     Those of variational equations are in the original ones.
     """
     original = equations.base if isinstance(equations, SwitchingEquations) else equations
-    if original is None or not original.dynamics.can_switch:
+    if original is None or not (original.can_switch or original.can_be_sharp):
         return None
     fixed, _ = _analyzed(original.dynamics, True)
-    return fixed if (fixed.knots or fixed.seams) and not fixed.chosen and not fixed.kinks else None
+    marked = fixed.knots or fixed.seams or fixed.sharp_functions
+    return fixed if marked and not fixed.chosen and not fixed.kinks else None
 
 
 @lru_cache(maxsize=32)

@@ -7,7 +7,8 @@ Derivations build CasADi functions, which `casadi_functions` converts to tapes; 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -96,3 +97,77 @@ class Callee:
 def has_switching_operations(tape: Tape) -> bool:
     """Whether a tape or a function it calls has operations of which value or slope can jump."""
     return any(line.operation in op.SWITCHING or (line.callee is not None and line.callee.code.can_switch) for line in tape)
+
+
+# ------------------------------------------------------------------------------------------------------- functions of time
+
+CONSTANT, SHARP, OF_STATE = 0.0, math.inf, math.nan  # orders that are no degree
+_SLOW = 8.0  # degree up to which products of sinusoids and powers of time are no pulses
+_SWEEP = 4.0  # degree of the phase of a sinusoid up to which it is a sweep
+_LARGER = frozenset({op.ADD, op.SUB, op.FMIN, op.FMAX, op.NEG, op.TWICE, op.FABS, *op.COPIES})
+_PIECEWISE = frozenset(
+    {op.LT, op.LE, op.EQ, op.NE, op.NOT, op.AND, op.OR, op.FLOOR, op.CEIL, op.SIGN, op.LOW, op.GETNONZEROS_PARAM}
+)
+
+
+def order_of(operation: int, orders: Sequence[float], exponent: float | None = None) -> float:
+    """The order of a result from those of the operands: `CONSTANT`, a degree in time and its sinusoids, `SHARP`, or `OF_STATE`.
+
+    `exponent` is that of a power, if it is a number.
+    """
+    if any(math.isnan(order) for order in orders):
+        return OF_STATE
+    largest = max(orders, default=CONSTANT)
+    if largest in (CONSTANT, SHARP):
+        return largest
+    if operation in _LARGER or operation == op.IF_ELSE_ZERO:
+        return largest
+    if operation in _PIECEWISE:
+        return 1.0
+    if operation in (op.SIN, op.COS):
+        return 1.0 if largest <= _SWEEP else SHARP
+    degree = SHARP
+    if operation == op.MUL:
+        degree = sum(orders)
+    elif operation == op.SQ:
+        degree = 2.0 * largest
+    elif operation == op.DIV and orders[1] == CONSTANT:
+        degree = orders[0]
+    elif operation in (op.POW, op.CONSTPOW) and exponent is not None and exponent >= 1.0 and exponent.is_integer():
+        degree = exponent * orders[0]
+    return degree if degree <= _SLOW else SHARP
+
+
+def tape_is_sharp(tape: Tape, slots: Sequence[str]) -> bool:
+    """Whether a tape has functions of time alone that may be sharp; `slots` are the names of its inputs."""
+    if "t" not in slots:
+        return False
+    time, constant = slots.index("t"), [slots.index(name) for name in ("u", "p") if name in slots]
+    if not any(line.operation == op.INPUT and line.inputs[0] == time for line in tape):
+        return False
+    work: dict[int, float] = {}
+    numbers: dict[int, float] = {}
+    for line in tape:
+        if line.operation == op.OUTPUT:
+            continue
+        if line.operation == op.INPUT:
+            order = 1.0 if line.inputs[0] == time else CONSTANT if line.inputs[0] in constant else OF_STATE
+        elif line.operation == op.CONST:
+            order = CONSTANT
+            if line.constant is not None:
+                numbers[line.outputs[0]] = line.constant
+        elif line.operation == op.CALL:
+            order = OF_STATE
+        else:
+            order = order_of(line.operation, [work[i] for i in line.inputs], _exponent(line.operation, line.inputs, numbers))
+        if order == SHARP:
+            return True
+        for place in line.outputs:
+            work[place] = order
+            if line.operation != op.CONST:
+                numbers.pop(place, None)
+    return False
+
+
+def _exponent(operation: int, operands: Sequence[int], numbers: Mapping[int, float]) -> float | None:
+    return numbers.get(operands[1]) if operation in (op.POW, op.CONSTPOW) else None

@@ -6,7 +6,8 @@ sides, with zero slope, so that nothing but its ends tells of it.
 Where the state derivative depends on tables of time, a step of an integration method may pass over what happens between the
 points at which it evaluates them. Marks tell the stepping loop (`simulation/stepper/time_limits.py`) what is there. A function
 with kinks, such as a linear table, is known from its values at the kinks and halfway between them; one that is curved, such as a
-spline, is sampled at its knots and between them until straight lines between the samples are as exact as asked for.
+spline, is sampled at its knots and between them until straight lines between the samples are as exact as asked for. So is a
+smooth function that varies suddenly, such as a Gaussian pulse, at the ends of the intervals that `sharp_functions` finds.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.program.branch_graph import BranchGraph
+from draisine.program.sharp_functions import Cells, find_cells, sudden_sets
 from draisine.program.switch_times import Search, SwitchTimes, evaluated, merged
 
 Reals = NDArray[np.float64]
 
 FINENESS = 0.05  # of straight lines between the samples of a curved function, relative to the deviation that matters
 MOST_MARKS = 200_000
+_ROUGH = 2.0  # deviation of a smooth function, relative to the one that matters, up to which an interval is not divided
 _PARTS = 4  # of a cell, before it is divided further: a cubic may be zero in its middle
 _NO_SWITCHES = SwitchTimes(np.zeros(0), np.zeros((1, 0)), (), np.zeros(0, dtype=bool))
 
@@ -66,12 +69,20 @@ def marks_of_time(
     stops = kinks[np.searchsorted(kinks, stops - search.resolution)]  # as merged with kinks
     knots = merged([search.changes(k)[0] for k in fixed.knots], search.resolution)
     nodes = fixed.functions_of_time() if (fixed.kinks and kinks.size) or fixed.knots else {}
-    functions = _Functions(fixed, list(nodes), u, p, timed, span)
+    given = _Given(fixed, np.atleast_2d(u), np.atleast_2d(p), timed, span)
+    sharp = _sudden_functions(given, kinks, share)
+    nodes |= dict.fromkeys((node for node, cells in sharp.items() if cells.known), True)
+    unknown = [cells.unknown_ends for cells in sharp.values() if not cells.known]
+    stops, kinks = (merged([some, *unknown], search.resolution) for some in (stops, kinks))
+    functions = _Functions(given, list(nodes))
     edges = np.concatenate([[low], kinks, [high]])
     times = np.unique(np.concatenate([edges, 0.5 * (edges[1:] + edges[:-1])]))
     curved = np.array(list(nodes.values()), dtype=bool)
     if curved.any():
-        times = np.unique(np.concatenate([times, _parted(merged([edges, knots], search.resolution))]))
+        ends = [cells.low for cells in sharp.values() if cells.known]
+        times = np.unique(np.concatenate([times, _parted(merged([edges, knots, *ends], search.resolution))]))
+        if ends:  # sin(x)/x has no value at zero
+            times = times[np.isfinite(functions(times)).all(axis=1) | np.isin(times, edges)]
         times = _refined(functions, times, curved, share, search.resolution)
     values = functions(times)
     usable = np.isfinite(values).all(axis=0) | ~curved
@@ -82,26 +93,58 @@ def marks_of_time(
     return Marks(times[order], is_kink, is_stop, values[order][:, usable], curved[usable])
 
 
-class _Functions:
-    """Functions of time at arrays of times."""
+def varies_suddenly(fixed: BranchGraph, span: tuple[float, float], u: ArrayLike, p: ArrayLike, share: float) -> NDArray[np.bool_]:
+    """For each row of the inputs `u` and parameters `p` whether the equations have marks. Those that have others than
+    `sharp_functions` have."""
+    given = _Given(fixed, np.atleast_2d(u), np.atleast_2d(p), _NO_SWITCHES, span)
+    if fixed.stops or fixed.kinks or fixed.knots or fixed.chosen:
+        return np.ones(given.count, dtype=bool)
+    found = np.zeros(given.count, dtype=bool)
+    for node in fixed.sharp_functions:
+        cells = find_cells(fixed.graph, node, np.sort(span), _ROUGH * share, given, given.count)
+        found |= sudden_sets(cells, given.count, span[1] < span[0])
+    return found
 
-    def __init__(
-        self, fixed: BranchGraph, nodes: list[int], u: ArrayLike, p: ArrayLike, timed: SwitchTimes, span: tuple[float, float]
-    ) -> None:
-        self._fixed, self._nodes = fixed, nodes
+
+def _sudden_functions(given: _Given, kinks: Reals, share: float) -> dict[int, Cells]:
+    """The functions of time that vary suddenly, with their intervals; those do not cross kinks and switches."""
+    fixed, span = given.fixed, given.span
+    if not fixed.sharp_functions:
+        return {}
+    edges = np.unique(np.concatenate([span, kinks, given.switches]))
+    found = {node: find_cells(fixed.graph, node, edges, _ROUGH * share, given) for node in fixed.sharp_functions}
+    return {node: cells for node, cells in found.items() if sudden_sets(cells, backwards=span[1] < span[0])[0]}
+
+
+class _Given:
+    """What functions of time depend on but time: inputs and parameters, one row for each run, and branches of switches."""
+
+    def __init__(self, fixed: BranchGraph, u: Reals, p: Reals, timed: SwitchTimes, span: tuple[float, float]) -> None:
+        self.fixed, self.span, self.count = fixed, span, len(p)
         self._inputs, self._parameters = np.asarray(u, dtype=float), np.asarray(p, dtype=float)
-        self._switches, self._numbers = np.sort(timed.times), timed.numbers
+        self.switches, self._numbers = np.sort(timed.times), timed.numbers
         self._branches = timed.branches if span[1] >= span[0] else timed.branches[::-1]
+
+    def __call__(self, times: Reals, row: NDArray[np.int64] | int = 0) -> dict[int, Reals]:
+        """The values by node, at times of the runs with these rows."""
+        g, count = self.fixed.graph, self._parameters.shape[1]
+        rows = np.searchsorted(self.switches, times, side="right")
+        given = {g.input("u", k): np.asarray(values[row]) for k, values in enumerate(self._inputs.T)}
+        given |= {g.input("p", k): np.asarray(values[row]) for k, values in enumerate(self._parameters.T)}
+        given |= {g.input("p", count + i): np.asarray(1.0) for i in range(len(self.fixed.switches))}
+        return given | {g.input("p", count + i): self._branches[rows, column] for column, i in enumerate(self._numbers)}
+
+
+class _Functions:
+    """Functions of time of one run at arrays of times."""
+
+    def __init__(self, given: _Given, nodes: list[int]) -> None:
+        self._given, self._nodes = given, nodes
 
     def __call__(self, times: Reals) -> Reals:
         """The values (times, functions)."""
-        g, count = self._fixed.graph, self._parameters.size
-        rows = np.searchsorted(self._switches, times, side="right")
-        given: dict[int, Reals] = {g.input("t", 0): times}
-        given |= {g.input("u", k): np.asarray(value) for k, value in enumerate(self._inputs)}
-        given |= {g.input("p", k): np.asarray(value) for k, value in enumerate(self._parameters)}
-        given |= {g.input("p", count + i): np.asarray(1.0) for i in range(len(self._fixed.switches))}
-        given |= {g.input("p", count + i): self._branches[rows, column] for column, i in enumerate(self._numbers)}
+        g = self._given.fixed.graph
+        given = self._given(times) | {g.input("t", 0): times}
         columns = [np.broadcast_to(evaluated(g, node, given), times.shape) for node in self._nodes]
         return np.column_stack(columns) if columns else np.zeros((times.size, 0))
 

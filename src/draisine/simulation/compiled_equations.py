@@ -366,7 +366,7 @@ def _usual(e: Equations, quick: bool) -> UsualKernels | None:
 
 def _switching(e: Equations, quick: bool) -> tuple[CompiledSwitching | None, TimeMarks | None]:
     """Their switching functions, compiled, and their tables and conditions of time; None if there are none."""
-    if not e.can_switch:
+    if not (e.can_switch or e.can_be_sharp):
         return None, None
     from draisine.simulation.switches import compile_switching, find_time_marks  # a dozen modules others do not need
 

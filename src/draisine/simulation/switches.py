@@ -195,13 +195,14 @@ def _evaluated(kernel: Kernel | HoistedKernel) -> Evaluated:
 
 
 def find_time_marks(equations: Equations, switching: CompiledSwitching | None) -> TimeMarks | None:
-    """What tells of kinks, tables and conditions of time in equations, with their switching functions if they have some; None if
-    there are none."""
+    """What tells of kinks, tables, pulses and conditions of time in equations, with their switching functions if they have some;
+    None if there are none."""
     if switching is None:
         graph = graph_of_time(equations)
         return None if graph is None else TimeMarks(graph)
     graph = switching.switching.graph
-    return TimeMarks(graph, switching.known_times) if graph.kinks or graph.knots or graph.seams else None
+    marked = graph.kinks or graph.knots or graph.seams or graph.sharp_functions
+    return TimeMarks(graph, switching.known_times) if marked else None
 
 
 def compile_switching(equations: Equations, quick: bool = False) -> CompiledSwitching | None:

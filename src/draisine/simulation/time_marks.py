@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from draisine.program.branch_graph import BranchGraph
 from draisine.program.ssa import INPUT
 from draisine.program.switch_times import SwitchTimes
-from draisine.program.time_marks import followed_length, marks_of_time
+from draisine.program.time_marks import followed_length, marks_of_time, varies_suddenly
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.stepper.memory import MarkTables
 
@@ -37,7 +37,11 @@ class TimeMarks:
         """The inputs and parameters on which the functions depend."""
         arguments = [self.graph.every[k].argument for k in (*self.graph.kinks, *self.graph.knots, *self.graph.stops)]
         every = [self.graph.every[k].argument for k in self.graph.chosen] if self.switch_times is not None else []
-        return inputs_of(self.graph, [*arguments, *self.graph.functions_of_time(), *every])
+        return inputs_of(self.graph, [*arguments, *self.graph.functions_of_time(), *self.graph.sharp_functions, *every])
+
+    def varies_suddenly(self, span: tuple[float, float], u: Reals, p: Reals, method: SteppingMethod) -> NDArray[np.bool_]:
+        """For each row of inputs and parameters whether a run has marks."""
+        return varies_suddenly(self.graph, span, u, p, _crossing_share(method))
 
     def tables(self, span: tuple[float, float], u: Reals, p: Reals, method: SteppingMethod) -> MarkTables | None:
         """The marks of a run over a span of time, with constant inputs, by a method; many runs share them."""

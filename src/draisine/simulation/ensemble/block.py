@@ -231,8 +231,13 @@ class Worker:
             return np.zeros(len(requested), dtype=bool)
         with self._shared.lock:
             inputs, parameters = marks.determining
-        numbers = np.hstack([requested.inputs[:, inputs], requested.parameters[:, parameters]])
-        return np.asarray((numbers != numbers[:1]).any(axis=1))
+            numbers = np.hstack([requested.inputs[:, inputs], requested.parameters[:, parameters]])
+            others = np.asarray((numbers != numbers[:1]).any(axis=1))
+            if others.any():  # those without marks are no others if the first one has none
+                span, method = (0.0, self._shared.until), self._shared.chosen.method
+                sudden = marks.varies_suddenly(span, requested.inputs, requested.parameters, method)
+                others &= sudden | sudden[0]
+        return others
 
     def _small(self, state: BatchState, x: Reals) -> Bools:
         """Samples whose states are so small that the absolute tolerance decides on their accuracy, see `integrate`."""
