@@ -83,6 +83,20 @@ def test_several_pulses_products_and_small_ones_beside_large_functions() -> None
         assert run["x_rate"][-1] == pytest.approx(expected, abs=2e-6), law
 
 
+def test_many_pulses_and_blends_whose_parts_add_up_to_one() -> None:
+    """Forty pulses and steps at random; logistic functions of both signs with different factors, some of them of the state."""
+    rng = np.random.default_rng(8)
+    texts, area = [], 0.0
+    for _ in range(20):
+        at, width, height = (round(number, 6) for number in (rng.uniform(1, 19), 10 ** rng.uniform(-4, -1), rng.uniform(-3, 3)))
+        texts.append(f"({height})*exp(-((t - {at})/{width})^2) + ({-height})/(1 + exp(({at} - t)/{width}))")
+        area += height * (width * math.sqrt(math.pi) - (END - at))
+        texts.append(f"({height})/(1 + exp((t - {at})/{width}))")
+        area += height * at
+    run = dr.simulate(MODEL, END, inputs={"f": " + ".join(texts)}, samples=2)
+    assert run["x_rate"][-1] == pytest.approx(area, abs=1e-5)
+
+
 METHODS = {
     "DOP853": (dr.methods.DOP853(), 1e-6),
     "Radau": (dr.methods.Radau(), 1e-6),
@@ -150,8 +164,8 @@ def marked(law: str, end: float = END) -> bool:
 
 
 SLOW = (
-    "sin(3*t), sin(t)^2*cos(3*t), (t/20)^3, sin(0.5*t^2), exp(-t), exp(-t)*sin(3*t), sin(exp(0.2*t)), 1/(1 + t), sqrt(t), tanh(t), "
-    "1 - exp(-t/w), tanh(t - 2), 1/(2 + sin(t)), t*exp(-t), log(1 + t), atan(t), exp(sin(t)), sqrt(1 + sin(t)^2), "
+    "sin(3*t), sin(t)^2*cos(3*t), (t/20)^3, sin(0.5*t^2), exp(-t), exp(-t)*sin(3*t), sin(exp(0.2*t)), 1/(1 + t), sqrt(t), "
+    "tanh(t), 1 - exp(-t/w), tanh(t - 2), 1/(2 + sin(t)), t*exp(-t), log(1 + t), atan(t), exp(sin(t)), sqrt(1 + sin(t)^2), "
     "sin(20*(t - 5))/(t - 5), exp(-0.1*t)*sin(1000*t)"
 )
 

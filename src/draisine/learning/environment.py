@@ -204,7 +204,8 @@ def _single_class(gymnasium: Any) -> Any:
                 self.episodes.starts.forget()
             self.episodes.restart(np.array([0]), self.np_random, _targets(options))
             self._running = True
-            return self.episodes.observation()[0], {"time": 0.0}
+            beyond = self.episodes.beyond(np.array([0]))
+            return self.episodes.observation()[0], {"time": 0.0, **({"warnings": beyond[0]} if beyond else {})}
 
         def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
             if not self._running:
@@ -261,7 +262,16 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
             which = _masked(options, self.num_envs)
             self.episodes.restart(which, self._random, _targets(options))
             self._ended[which], self._begun = False, True
-            return self.episodes.observation(), {}
+            return self.episodes.observation(), self._warnings(which)
+
+        def _warnings(self, which: Any) -> dict[str, Any]:
+            """Of members that have just begun, where there are some."""
+            beyond = self.episodes.beyond(which)
+            if not beyond:
+                return {}
+            texts, begun = np.full(self.num_envs, None, dtype=object), np.zeros(self.num_envs, dtype=bool)
+            texts[list(beyond)], begun[list(beyond)] = list(beyond.values()), True
+            return {"warnings": texts, "_warnings": begun}
 
         def _seed(self, seed: Any) -> None:
             """One seed for all, or one for each: then each environment has a generator of its own from there on."""

@@ -23,6 +23,8 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.results.status import Ending
 from draisine.simulation.ensemble.fixed_step_batch import FixedStepBatch, StepProblem
+from draisine.simulation.ensemble.statistics import SEPARATOR
+from draisine.simulation.run_warnings import passed_at_start, starts_beyond
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -136,6 +138,17 @@ class Episodes:
             x, p = (np.concatenate([part[k] for part in parts]) for k in range(2))
         self.batch.place(which, x, np.tile(self.starts.inputs, (len(which), 1)), p)
         self.steps[which] = 0
+
+    def beyond(self, which: NDArray[np.intp]) -> dict[int, str]:
+        """Members that have just begun beyond stopping events of one direction, such as limits of joints, with their words."""
+        if self.task.events is None:
+            return {}
+        events = [event for _, event in self.task.stops]
+        passed = passed_at_start(events, self.batch.after[which])
+        return {
+            int(which[row]): SEPARATOR.join(starts_beyond(events[k].name) for k in np.flatnonzero(passed[row]))
+            for row in np.flatnonzero(passed.any(axis=1))
+        }
 
     def observation(self) -> Reals:
         """What all members see now, as a copy."""

@@ -26,6 +26,8 @@ Reals = NDArray[np.float64]
 FINENESS = 0.05  # of straight lines between the samples of a curved function, relative to the deviation that matters
 MOST_MARKS = 200_000
 _ROUGH = 2.0  # deviation of a smooth function, relative to the one that matters, up to which an interval is not divided
+_SEPARATE = 4  # smooth functions that are marked one by one; more of them as one sum
+_GOLDEN = 0.6180339887498949
 _PARTS = 4  # of a cell, before it is divided further: a cubic may be zero in its middle
 _NO_SWITCHES = SwitchTimes(np.zeros(0), np.zeros((1, 0)), (), np.zeros(0, dtype=bool))
 
@@ -71,15 +73,17 @@ def marks_of_time(
     nodes = fixed.functions_of_time() if (fixed.kinks and kinks.size) or fixed.knots else {}
     given = _Given(fixed, np.atleast_2d(u), np.atleast_2d(p), timed, span)
     sharp = _sudden_functions(given, kinks, share)
-    nodes |= dict.fromkeys((node for node, cells in sharp.items() if cells.known), True)
+    known = {node: cells for node, cells in sharp.items() if cells.known}
+    weighted = _weights(given, known) if len(known) > _SEPARATE else {}
+    nodes |= dict.fromkeys(() if weighted else known, True)
     unknown = [cells.unknown_ends for cells in sharp.values() if not cells.known]
     stops, kinks = (merged([some, *unknown], search.resolution) for some in (stops, kinks))
-    functions = _Functions(given, list(nodes))
+    functions = _Functions(given, list(nodes), weighted)
     edges = np.concatenate([[low], kinks, [high]])
     times = np.unique(np.concatenate([edges, 0.5 * (edges[1:] + edges[:-1])]))
-    curved = np.array(list(nodes.values()), dtype=bool)
+    curved = np.array([*nodes.values(), *([True] if weighted else [])], dtype=bool)
     if curved.any():
-        ends = [cells.low for cells in sharp.values() if cells.known]
+        ends = [cells.low for cells in known.values()]
         times = np.unique(np.concatenate([times, _parted(merged([edges, knots, *ends], search.resolution))]))
         if ends:  # sin(x)/x has no value at zero
             times = times[np.isfinite(functions(times)).all(axis=1) | np.isin(times, edges)]
@@ -135,17 +139,30 @@ class _Given:
         return given | {g.input("p", count + i): self._branches[rows, column] for column, i in enumerate(self._numbers)}
 
 
-class _Functions:
-    """Functions of time of one run at arrays of times."""
+def _weights(given: _Given, sharp: dict[int, Cells]) -> dict[int, float]:
+    """Weights with which many functions are one: each by its range, and all different, so that no two functions cancel."""
+    found = {}
+    for number, (node, cells) in enumerate(sharp.items()):
+        values = _Functions(given, [node], {})(np.unique(np.append(cells.low, cells.high)))
+        range_of = float(np.ptp(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+        found[node] = (0.5 + 0.5 * (_GOLDEN * number % 1.0)) / range_of if range_of else 0.0
+    return found
 
-    def __init__(self, given: _Given, nodes: list[int]) -> None:
-        self._given, self._nodes = given, nodes
+
+class _Functions:
+    """Functions of time of one run at arrays of times; the last one is a sum of some with weights, if there are such."""
+
+    def __init__(self, given: _Given, nodes: list[int], weighted: dict[int, float]) -> None:
+        self._given, self._nodes, self._weighted = given, nodes, weighted
 
     def __call__(self, times: Reals) -> Reals:
         """The values (times, functions)."""
         g = self._given.fixed.graph
         given = self._given(times) | {g.input("t", 0): times}
         columns = [np.broadcast_to(evaluated(g, node, given), times.shape) for node in self._nodes]
+        if self._weighted:
+            parts = [weight * evaluated(g, node, given) for node, weight in self._weighted.items()]
+            columns.append(np.broadcast_to(sum(parts), times.shape))
         return np.column_stack(columns) if columns else np.zeros((times.size, 0))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from draisine.program.equations import Equations
+from draisine.program.equations import Equations, Event
 from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.methods.selection import method_title
 from draisine.simulation.methods.tableau import SteppingMethod
@@ -16,15 +17,28 @@ from draisine.simulation.sampled_control import ControlCaller
 from draisine.simulation.singular_passage import Passage, has_loops
 from draisine.simulation.stepper.layout import Stepper
 
+Reals = NDArray[np.float64]
+
 BRANCHES_MEET = 30.0  # multiple of the limit of the condition from which on the warning mentions other branches
 
 STIFF_EQUATIONS = "the equations are stiff, and stability limits the steps of an explicit method"
 PASSED_SINGULAR = "the motion passes a singular position, where it could also branch, and is continued smoothly"
+PASSED = 1e-12  # value of an event beyond which a start has passed it: a start on it has not
 NEARLY_SINGULAR = "the motion came close to a singular position, where errors grow"
 
 
 def fast_event(name: str) -> str:
     return f"event {name!r} varies too fast for the steps, and some of its occurrences may be missing"
+
+
+def starts_beyond(name: str) -> str:
+    return f"the run starts beyond the event {name!r}, which ends it only when passed again"
+
+
+def passed_at_start(events: Sequence[Event], values: Reals) -> NDArray[np.bool_]:
+    """Which of the events are stopping ones of one direction beyond which runs start; `values` (…, events) are those there."""
+    stopping = [event.direction if event.action == "stop" and event.ending == "EVENT" else 0 for event in events]
+    return np.asarray(values * np.array(stopping, dtype=float) > PASSED)
 
 
 class Notes:

@@ -32,6 +32,7 @@ from draisine.simulation.methods.selection import Method
 from draisine.simulation.report_values import reporter
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
+from draisine.simulation.run_warnings import passed_at_start
 from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
 from draisine.simulation.trajectory_from_run import DenseOutput, trajectory_of
 
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
 LARGEST_NUMBER_OF_SAMPLES = 100_000_000
-PASSED = 1e-12  # value of an event beyond which a start has passed it: a start on it has not
 
 
 @checked
@@ -267,16 +267,16 @@ def compute(
 
 def _passed_at_start(e: Equations, x: np.ndarray, u: np.ndarray, p: np.ndarray) -> list[str]:
     """Stopping events of one direction beyond which the run starts: they do not end it before it has come back."""
-    stopping = [(k, event) for k, event in enumerate(e.event_list) if event.action == "stop" and event.direction]
+    stopping = any(event.action == "stop" and event.direction for event in e.event_list)
     kernel = prepared(e).choices.compiled(e.choice).events if stopping else None
     if kernel is None:
         return []
     values = np.ravel(kernel([0.0], x, u, p)[0])
     return [
         f"the run starts beyond the event {event.name!r}{f' ({event.description})' if event.description else ''}: "
-        f"{event.expression} = {values[k]:.3g}; it ends the run only when passed again"
-        for k, event in stopping
-        if event.ending == "EVENT" and values[k] * event.direction > PASSED
+        f"{event.expression} = {value:.3g}; it ends the run only when passed again"
+        for event, value, passed in zip(e.event_list, values, passed_at_start(e.event_list, values), strict=True)
+        if passed
     ]
 
 

@@ -46,7 +46,7 @@ from draisine.simulation.methods.selection import (
     projection_threshold,
 )
 from draisine.simulation.run import SINGULAR_FACTOR, UNRESOLVED, integrate, small_scale_atol
-from draisine.simulation.run_warnings import NEARLY_SINGULAR, STIFF_EQUATIONS, fast_event
+from draisine.simulation.run_warnings import NEARLY_SINGULAR, STIFF_EQUATIONS, fast_event, passed_at_start, starts_beyond
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import stepping_loop
@@ -185,6 +185,7 @@ class Worker:
         residuals = self._residuals_at_start(x, choice_of, requested)
         single = ~starts.refused if not s.in_batches else ~(starts.solved | starts.refused) | self._marked_otherwise(requested)
         action = np.where(single | starts.refused | ~valid, SKIP, BEGIN).astype(np.int64)
+        at_start = self._passed_at_start(x, choice_of, requested, action != SKIP)
         while action.any():
             reported = state.sample_count.copy()
             for k in np.unique(choice_of[action != SKIP]):
@@ -209,7 +210,7 @@ class Worker:
             state.accepted + state.rejected,
             state.evaluations,
             state.contact_least,
-            self._cautions(state),
+            self._cautions(state, at_start),
             contact_names(s.equations),
             np.full((len(requested), 1 + 2 * len(s.equations.unilateral)), np.nan),
         )
@@ -408,10 +409,25 @@ class Worker:
             status[(state.reason == layout.NOT_FINITE) & (state.accepted == 0)] = ""
         return status, events[np.where(state.reason == layout.STOPPED, state.stopping_event, -1)]
 
-    def _cautions(self, state: BatchState) -> NDArray[np.object_]:
-        """What the samples of a batch are to be warned of, as single runs are."""
+    def _passed_at_start(self, x: Reals, choice_of: Indices, requested: BatchTargets, which: Bools) -> Bools:
+        """Events (samples × events) beyond which some of the samples start."""
+        s, events = self._shared, self._shared.equations.event_list
+        found = np.zeros((len(requested), len(events)), dtype=bool)
+        if not any(event.action == "stop" and event.direction for event in events):
+            return found
+        for k in np.unique(choice_of[which]):
+            kernel, own = s.choices.compiled(self._choices[k]).events, np.flatnonzero(which & (choice_of == k))
+            if kernel is not None:
+                values = kernel.map(np.zeros((len(own), 1)), x[own], requested.inputs[own], requested.parameters[own])[0]
+                found[own] = passed_at_start(events, values.reshape(len(own), -1))
+        return found
+
+    def _cautions(self, state: BatchState, at_start: Bools) -> NDArray[np.object_]:
+        """What the samples of a batch are to be warned of, as single runs are; `at_start` are events beyond which they start."""
         s = self._shared
         found = np.full(len(state.reason), "", dtype=object)
+        for number, event in enumerate(s.equations.event_list):
+            add_text(found, at_start[:, number], starts_beyond(event.name))
         if s.chosen.if_stiff is None and detects_stiffness(s.chosen.method):
             add_text(found, (state.counters[:, 1] == 0) & (state.accepted > 0), STIFF_EQUATIONS)
         for number, event in enumerate(s.equations.event_list, 1):
@@ -460,7 +476,10 @@ class Worker:
         into.ended[index], into.steps[index] = run.final_time, run.accepted + run.rejected
         into.evaluations[index] = run.evaluations
         into.contact_least[index] = run.contact_least
-        into.warnings[index] = SEPARATOR.join(run.cautions)
+        kernel = s.choices.compiled(fitting.choice).events
+        values = np.zeros(len(names)) if kernel is None else np.ravel(kernel([0.0], x0, u, p)[0])
+        beyond = [starts_beyond(names[k]) for k in np.flatnonzero(passed_at_start(e.event_list, values))]
+        into.warnings[index] = SEPARATOR.join([*beyond, *run.cautions])
         if run.modes.changes:
             into.contacts[index] = contact_counts(run.modes, into.contact_names)
         done = 0
