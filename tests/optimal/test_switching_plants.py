@@ -60,3 +60,33 @@ def test_descent_across_switches() -> None:
     assert np.ptp(np.sign(found.trajectory["v"])) == 2.0 and len(forces) >= 6  # it swings back and forth
     coarse = swing.solve(dr.optimal.Collocation("radau", 2, 4))
     assert any("rates jump at sign(v)" in note for note in coarse.notes)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        "a*tanh((t - c)/w)",
+        "a*exp(-((t - c)/w)^2) - a*max(x - 0.1, 0)",
+        "a*where(t < c, 0, where(t < c + w, sin(pi*(t - c)/w)^2, 0))",
+        "-a*max(x - 0.1, 0)*x",
+        "a*logged(t - c)",
+    ],
+)
+def test_gradients_of_short_pulses_and_kinks(law: str) -> None:
+    """Equal steps would pass over a pulse, or converge slowly: derivatives are those of forward sensitivities."""
+    m = dr.Model("block")
+    m.gravity(0)
+    m.body("block", 1.0, inertia=(1, 1, 1))
+    m.prismatic("x", "ground", "block")
+    m.generalized_force("x", m.input("f", "N"))
+    for name, value in (("a", 1.3), ("c", 1.234567), ("w", 0.002)):
+        m.parameter(name, value)
+    m.table("logged", [-9.0, -0.01, 0.0, 0.01, 9.0], [0.0, 0.0, 5.0, 0.0, 0.0], "linear")
+    m.generalized_force("x", f"{law} - 3*x + 2*sin(2*t)")
+    start, names = {"x": 0.4, "x_rate": -0.2}, ["a", "c", "w"]
+    exact = dr.methods.DOP853(rtol=1e-11, atol=1e-12)
+    run = dr.simulate(m, 3.0, start=start, sensitivity=names, method=exact, samples=2)
+    found = dr.optimal.gradient(dr.maneuver(m).start(**start).minimize(final="x"), {"f": [0.0, 0.0]}, duration=3.0)
+    assert found.value == pytest.approx(run["x"][-1], abs=1e-8)
+    for name in names:
+        assert found.parameters[name] == pytest.approx(run.sensitivity["x", name][-1], rel=1e-6, abs=1e-7), name

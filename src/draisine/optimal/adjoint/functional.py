@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,9 +19,10 @@ from draisine.optimal.adjoint.adjoint_programs import Motion
 from draisine.optimal.adjoint.discrete_gradient import DiscreteGradient
 from draisine.optimal.adjoint.method import MOST_STEPS, Adjoint
 from draisine.optimal.adjoint.sweep import Sweep
-from draisine.optimal.adjoint.switched_sweep import SwitchedRunner
+from draisine.optimal.adjoint.switched_sweep import FINE, SwitchedRunner
 from draisine.optimal.phase import Phase
 from draisine.optimal.scaling import LEAST_SIZE
+from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.methods.tableau import Scheme
 
 Reals = NDArray[np.float64]
@@ -155,6 +157,7 @@ class Functional:
     motion: Motion
     ends: EndFunctions
     steps: int
+    followed: bool = False  # whether each step is a run of its own, see `switched_sweep`
 
     @staticmethod
     def of(phase: Phase, start: Reals, method: Adjoint, varied: tuple[str, ...]) -> Functional:
@@ -163,19 +166,34 @@ class Functional:
         return Functional(phase, start, method, motion, EndFunctions(phase, motion), method.steps or 1)
 
     def with_settled_steps(self, duration: float, controls: Reals, p: Reals) -> Functional:
-        """With enough steps that doubling them changes the motion by less than the requested accuracy."""
+        """With enough steps that doubling them changes the motion by less than the requested accuracy. Where equal steps do not
+        reach it, or may pass over what a function of time does between them, each step is a run with error control."""
         if self.method.steps is not None:
             return self
-        coarse = self
+        each_a_run, longest = replace(self, followed=True), self._longest_step(duration, controls, p)
+        if self.motion.switches or longest == 0.0:
+            return each_a_run
+        coarse, settled = self, False
         before = coarse.run(duration, controls, p)
-        while coarse.steps < MOST_STEPS:
+        while not settled and coarse.steps < MOST_STEPS:
             fine = coarse.finer
             after = fine.run(duration, controls, p)
             least = LEAST_SIZE * self.phase.sizes.smallest_state
-            if before is not None and after is not None and step_error(before, after, least).max() < self.method.accuracy:
-                break
-            coarse, before = fine, after
-        return coarse
+            settled = before is not None and after is not None
+            settled = settled and bool(step_error(before, after, least).max() < self.method.accuracy)
+            coarse, before = (coarse, before) if settled else (fine, after)
+        length = duration * float(np.diff(self.method.breaks).max()) / coarse.steps
+        rough = not settled and (self.phase.equations.can_switch or self.phase.equations.can_be_sharp)  # kinks, for example
+        return each_a_run if rough or length > longest else coarse
+
+    def _longest_step(self, duration: float, controls: Reals, p: Reals) -> float:
+        """The length of equal steps that pass over nothing in functions of time, zero if these have kinks or stops."""
+        e = self.phase.equations
+        marks = prepared(e).choices.compiled(e.choice).time_marks if e.can_switch or e.can_be_sharp else None
+        tables = None if marks is None else marks.tables((0.0, duration), self.inputs(controls)[0], p, FINE)
+        if tables is None or not len(tables.mark_time):
+            return math.inf
+        return 0.0 if (tables.mark_kink >= 0).any() else tables.mark_safe
 
     @property
     def finer(self) -> Functional:
@@ -191,7 +209,7 @@ class Functional:
     def _runner(self) -> Runner | SwitchedRunner:
         pieces = len(self.method.breaks) - 1
         fractions = self.method.fractions(self.steps)
-        if self.motion.switches:
+        if self.motion.switches or self.followed:
             return SwitchedRunner(self.motion, fractions, np.repeat(np.arange(pieces), self.steps))
         return Runner(*self.motion.kernels, self.method.scheme, fractions, np.repeat(np.arange(pieces), self.steps))
 
