@@ -235,6 +235,16 @@ def _actions(episodes: Episodes, given: Any, axes: tuple[int, ...]) -> Any:
     return found.reshape(-1, count)
 
 
+def _warnings(episodes: Episodes, which: Any) -> dict[str, Any]:
+    """Infos of many environments that have just begun, where there is something to say."""
+    beyond = episodes.beyond(which)
+    if not beyond:
+        return {}
+    texts, begun = np.full(episodes.members, None, dtype=object), np.zeros(episodes.members, dtype=bool)
+    texts[list(beyond)], begun[list(beyond)] = list(beyond.values()), True
+    return {"warnings": texts, "_warnings": begun}
+
+
 def _vector_class(gymnasium: Any, vector: Any) -> Any:
     modes = {mode: getattr(vector.AutoresetMode, mode.upper()) for mode in MODES}
 
@@ -262,16 +272,7 @@ def _vector_class(gymnasium: Any, vector: Any) -> Any:
             which = _masked(options, self.num_envs)
             self.episodes.restart(which, self._random, _targets(options))
             self._ended[which], self._begun = False, True
-            return self.episodes.observation(), self._warnings(which)
-
-        def _warnings(self, which: Any) -> dict[str, Any]:
-            """Of members that have just begun, where there are some."""
-            beyond = self.episodes.beyond(which)
-            if not beyond:
-                return {}
-            texts, begun = np.full(self.num_envs, None, dtype=object), np.zeros(self.num_envs, dtype=bool)
-            texts[list(beyond)], begun[list(beyond)] = list(beyond.values()), True
-            return {"warnings": texts, "_warnings": begun}
+            return self.episodes.observation(), _warnings(self.episodes, which)
 
         def _seed(self, seed: Any) -> None:
             """One seed for all, or one for each: then each environment has a generator of its own from there on."""
