@@ -179,8 +179,8 @@ class Functional:
             fine = coarse.finer
             after = fine.run(duration, controls, p)
             least = LEAST_SIZE * self.phase.sizes.smallest_state
-            settled = before is not None and after is not None
-            settled = settled and bool(step_error(before, after, least).max() < self.method.accuracy)
+            if before is not None and after is not None:
+                settled = bool(step_error(before, after, least).max() < self.method.accuracy)
             coarse, before = (coarse, before) if settled else (fine, after)
         length = duration * float(np.diff(self.method.breaks).max()) / coarse.steps
         rough = not settled and (self.phase.equations.can_switch or self.phase.equations.can_be_sharp)  # kinks, for example
