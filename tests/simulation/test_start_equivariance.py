@@ -208,6 +208,45 @@ def test_a_body_in_the_air_takes_every_attitude(root: str) -> None:
             assert abs(turned.outputs["pitch"] - consistent_start(problem, {**tilt, "heading": 0.0}).outputs["pitch"]) < 1e-8
 
 
+def turn(axis: str, angle: float) -> np.ndarray:
+    """Rotation about a coordinate axis."""
+    c, s, k = math.cos(angle), math.sin(angle), "xyz".index(axis)
+    found, (i, j) = np.eye(3), ((k + 1) % 3, (k + 2) % 3)
+    found[[i, i, j, j], [i, j, i, j]] = c, -s, s, c
+    return found
+
+
+def test_euler_angles_of_every_order_through_their_whole_range() -> None:
+    """Any turns, the middle angle up to its singular positions: place and velocity of a point by products of rotations."""
+    orders = [a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if a != b != c]
+    random, point, step = np.random.default_rng(9), np.array([0.3, -0.2, 0.5]), 1e-6
+    for order in orders:
+        m = dr.Model(f"body_{order}")
+        m.free_euler(m.body("body", mass=2, inertia=(1, 2, 3)), order=order)
+        m.point("p", "body", at=tuple(point))
+        for axis in "xyz":
+            m.output(f"p_{axis}", f"position_{axis}(p)", "m")
+            m.output(f"v_{axis}", f"velocity_{axis}(p)", "m/s")
+        problem = StartProblem(dr.derive(m), compiled=False)
+        for trial in range(6):
+            angles = random.uniform(-math.pi, math.pi, 3) + 2 * math.pi * random.integers(-3, 4, 3)
+            if trial % 2:  # beside ±90°, where the middle angle of three axes is singular
+                angles[1] = random.choice([-1, 1]) * math.pi / 2 + random.uniform(-0.02, 0.02)
+            rates, place, speed = random.uniform(-2, 2, 3), random.uniform(-50, 50, 3), random.uniform(-2, 2, 3)
+            targets = {f"body_turn{i + 1}": angles[i] for i in range(3)} | {f"body_turn{i + 1}_rate": rates[i] for i in range(3)}
+            targets |= {f"body_{a}": place[i] for i, a in enumerate("xyz")}
+            targets |= {f"body_{a}_rate": speed[i] for i, a in enumerate("xyz")}
+            start = consistent_start(problem, targets)
+
+            def moved(t: float) -> np.ndarray:
+                turned_by = [turn(axis, a + r * t) for axis, a, r in zip(order, angles, rates, strict=True)]  # noqa: B023
+                return place + speed * t + turned_by[0] @ turned_by[1] @ turned_by[2] @ point  # noqa: B023
+
+            np.testing.assert_allclose([start.outputs[f"p_{a}"] for a in "xyz"], moved(0.0), rtol=0, atol=1e-11)
+            velocity = (moved(step) - moved(-step)) / (2 * step)
+            np.testing.assert_allclose([start.outputs[f"v_{a}"] for a in "xyz"], velocity, rtol=0, atol=1e-7)
+
+
 def test_bodies_that_a_constraint_joins_turn_together() -> None:
     problem = StartProblem(dr.derive(truck_and_trailer()), compiled=False)
     for angle in ANGLES:
