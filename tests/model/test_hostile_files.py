@@ -52,6 +52,28 @@ def test_values_that_are_none(text, complaint):
     assert fuzz.WHERE.match(str(refused.value))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("inertia = { xx = 12, yy = 30, zz = 24, zx = -2.5 }", "inertia = [[12, 30, 24]]", "give .xx, yy, zz. or a table"),
+        ('axis = "x"\nstiffness', 'axis = "x"\nname = "x"\nstiffness', "has no option 'name'"),
+    ],
+)
+def test_options_of_parts_that_are_none(old, new, complaint):
+    text = to_toml(dr.gallery.model("motorcycle"))
+    assert old in text
+    with pytest.raises(ModelError, match=complaint) as refused:
+        from_toml(text.replace(old, new, 1), "hostile.toml")
+    assert fuzz.WHERE.match(str(refused.value))
+
+
+def test_tables_of_parts_that_are_numbers():
+    text = to_toml(dr.gallery.model("motorcycle"))
+    points = next(line for line in text.splitlines() if line.startswith("points = "))
+    with pytest.raises(ModelError, match="points of part 'frame': give a table"):
+        from_toml(text.replace(points, "points = 3.5"), "hostile.toml")
+
+
 def test_a_car_with_tiny_wheels_is_refused():
     text = to_toml(dr.gallery.model("car"))
     assert "wheel_radius = { value = 0.3," in text

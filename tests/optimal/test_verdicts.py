@@ -224,6 +224,57 @@ def test_durations_that_run_to_limits_nobody_gave():
     assert dr.maneuver(MASS).start(x=0, v=0).minimize(integral="1 + force**2").solve(COARSE).outcome is Outcome.ZERO_DURATION
 
 
+@pytest.mark.parametrize("longest", [50.0, 1000.0, None])
+def test_minima_far_below_the_size_of_the_cost(longest):
+    """From rest to rest over 1, ∫u² = 12/T³: the longest duration is the best, however flat the cost is there."""
+    stated = dr.maneuver(MASS).start(x=0, v=0).finish(x=1, v=0).duration(0.1, longest).minimize(integral="force**2")
+    found = stated.solve(COARSE)
+    assert found.outcome is (Outcome.UNBOUNDED if longest is None else Outcome.SOLVED)
+    assert found.objective == pytest.approx(12 / found.duration**3, rel=1e-6)
+    assert longest is None or found.duration == pytest.approx(longest, rel=1e-5)
+
+
+def test_a_weight_of_time_far_below_the_effort():
+    """∫u² + ε T has its minimum at T⁴ = 36/ε."""
+    for epsilon in (1e-4, 1e-7, 1e-9):
+        stated = dr.maneuver(MASS).start(x=0, v=0).finish(x=1, v=0).duration(0.1, 2000)
+        found = stated.minimize(integral="force**2", time=epsilon).solve(COARSE)
+        best = (36 / epsilon) ** 0.25
+        assert found.solved
+        assert found.objective == pytest.approx(12 / best**3 + epsilon * best, rel=1e-6)
+
+
+INTERRUPTED = {
+    "needles": lambda rest: rest.duration(1).minimize(integral="(force**2 - 0.25)**2"),
+    "escape": lambda rest: rest.duration(1).minimize(integral="-(force**2)"),
+    "meshes": lambda rest: rest.finish(x=1.3, v=-0.2).minimize("time"),
+    "repair": lambda rest: rest.finish(x=10, v=0).duration(1).minimize("time"),
+}
+
+
+@pytest.mark.parametrize("kind", INTERRUPTED)
+def test_an_interruption_ends_every_search(kind):
+    """Whichever of the searches is interrupted, none follows it: of needles, from a saddle, on a finer mesh, of repair."""
+    stated = INTERRUPTED[kind](dr.maneuver(MASS).start(x=0, v=0).bounds(force=(-1, 1)))
+    counts: list[int] = []
+
+    def stop(progress, at=0):
+        counts.append(progress.values["iteration"])
+        if len(counts) == at:
+            raise KeyboardInterrupt
+
+    plain = stated.solve(progress=stop)
+    searches = np.flatnonzero(np.array(counts) == 0)
+    parts = list(zip(searches, [*searches[1:], len(counts)], strict=True))
+    for begin, end in {parts[0], parts[len(parts) // 2], parts[-1]}:
+        counts.clear()
+        at = int(begin) + 1 + (end - begin) // 2
+        found = stated.solve(progress=lambda progress, at=at: stop(progress, at))
+        assert found.outcome is Outcome.INTERRUPTED, (begin, found.status.message)
+        assert len(counts) <= at + 1
+        assert not plain.converged or begin == 0 or found.answer.violation < 1e-6
+
+
 def test_interruption_during_refinement_keeps_the_mesh_before():
     stated = crossing((3.66, -1.86)).duration(1, 20)
     first = stated.solve(dr.optimal.Collocation())

@@ -58,6 +58,15 @@ def test_boundaries_pass_through_the_published_speeds(trails):
     assert trails.at(speed=0.5, trail=0.08) == "falls without oscillation"  # the double root is at 0.684 m/s
 
 
+def test_values_that_a_map_has_not(trails):
+    assert trails.at(speed="18 km/h", trail="8 cm") == "stable"
+    with pytest.raises(dr.errors.ArgumentError, match=r"speed from 0 to 10; speed = 10\.0000001 is outside"):
+        trails.at(speed=10.0000001, trail=0.08)
+    for value in ("fast", "5 kg", np.nan, None, 10**400):
+        with pytest.raises(dr.errors.DraisineError, match="speed"):
+            trails.at(speed=value, trail=0.08)
+
+
 def test_points_agree_with_sweeps(bike, trails):
     for trail in (0.0, 0.08, 0.16):
         j = int(np.argmin(np.abs(trails.values["trail"] - trail)))

@@ -30,6 +30,9 @@ def read_part(model: Model, name: str, entry: Entry) -> None:
     """Make the part that a table describes."""
     function = maker(entry.text("kind"), entry.where)
     options = {key: value for key, value in entry.table.items() if key != "kind"}
+    for key in ("model", "name"):
+        if key in options:
+            raise ModelError(f"{entry.where}: a part has no option {key!r}; its name is that of its table, {name!r}")
     if isinstance(options.get("tire"), dict):
         options["tire"] = law_of(entry.entry("tire"))
     for key, value in options.items():

@@ -42,6 +42,8 @@ def least_violation(
     even a motion was found."""
     soft = _soft_rows(nlp)
     answer = _elastic(nlp, soft, guess, solver, progress)
+    if answer.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
     if answer.outcome not in CONVERGED:
         return None
     return answer.w[: nlp.unknowns], bool(answer.w[nlp.unknowns :].max(initial=0.0) < VIOLATED)
@@ -65,7 +67,7 @@ def narrowing_bounds(
     for first in WIDEST:
         answer = solve_sparse_nlp(_widened(easier, first), guess, solver, progress)
         if answer.outcome is Outcome.INTERRUPTED:
-            return None
+            raise KeyboardInterrupt
         if answer.outcome not in CONVERGED:
             continue
         near = replace(solver, options={**NEAR_GUESS, **solver.options})
@@ -74,7 +76,7 @@ def narrowing_bounds(
             narrower = width * factor if width * factor > NARROW else 0.0
             other = solve_sparse_nlp(_widened(easier, narrower), answer.w, near, progress)
             if other.outcome is Outcome.INTERRUPTED:
-                return None
+                raise KeyboardInterrupt
             if other.outcome in CONVERGED:
                 answer, width, factor = other, narrower, max(factor**2, NARROWER)
             else:

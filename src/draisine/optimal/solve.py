@@ -63,6 +63,9 @@ SHARES = (0.15, 0.35, 0.6, 0.85)  # of the ranges of optimized parameters, from 
 NOISE, LONGER = 0.05, 3.0  # of the scales of unknowns, beside a guess; factor of its duration
 RESCUING = 120  # iterations of each of the searches that repair a guess
 RESCUED = "the guess led nowhere and was repaired"
+# A minimum below SMALL of the size of the cost is solved for again, up to SHARPENED times, unless it is VANISHING
+SMALL, VANISHING, SHARPENED = 1e-3, 1e-12, 3
+FEASIBLE = 1e-6  # violation, scaled, of an iterate that is kept at an interruption
 ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
@@ -91,28 +94,28 @@ def solve(
     seconds = {"pose": time.perf_counter() - began}
     found = task.once(schemes, guess, solver, progress, seconds)
     notes: list[str] = []
-    for seed in range(PERTURBATIONS if guess is None else 0):
-        if found.answer.outcome not in REPAIRED:
-            break
-        other = task.once(schemes, PerturbedGuess(seed=seed), solver, progress, seconds)
-        if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
-            found = other
-            notes.append(f"the linear guess failed; PerturbedGuess(seed={seed}) was used")
-    if found.answer.outcome in REPAIRED:
-        found, more = task.repaired(found, guess, solver, progress, seconds)
-        notes += more
-    if found.answer.outcome in REPAIRED and guess is None:
-        found, more = task.with_other_parameters(found, solver, progress, seconds)
-        notes += more
-    if rescue and found.answer.outcome in (*REPAIRED, Outcome.TOO_MANY_ITERATIONS):
-        found, more = task.rescued(found, solver, progress, seconds)
-        notes += more
-    found, more = task.minimum(found, solver, progress, seconds)
-    notes += more
-    if found.answer.outcome in CONVERGED and any(p.phase.kinks(p.scheme) for p in found.phases):
-        # the derivative at a kink is taken as zero, as at a minimum
-        found, _ = task.with_needles(found, solver, progress, seconds)
     try:
+        for seed in range(PERTURBATIONS if guess is None else 0):
+            if found.answer.outcome not in REPAIRED:
+                break
+            other = task.once(schemes, PerturbedGuess(seed=seed), solver, progress, seconds)
+            if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
+                found = other
+                notes.append(f"the linear guess failed; PerturbedGuess(seed={seed}) was used")
+        if found.answer.outcome in REPAIRED:
+            found, more = task.repaired(found, guess, solver, progress, seconds)
+            notes += more
+        if found.answer.outcome in REPAIRED and guess is None:
+            found, more = task.with_other_parameters(found, solver, progress, seconds)
+            notes += more
+        if rescue and found.answer.outcome in (*REPAIRED, Outcome.TOO_MANY_ITERATIONS):
+            found, more = task.rescued(found, solver, progress, seconds)
+            notes += more
+        found, more = task.minimum(found, solver, progress, seconds)
+        notes += more
+        if found.answer.outcome in CONVERGED and any(p.phase.kinks(p.scheme) for p in found.phases):
+            # the derivative at a kink is taken as zero, as at a minimum
+            found, _ = task.with_needles(found, solver, progress, seconds)
         verified, rounds = task.timed_verification(found, tolerance, seconds), 1
     except KeyboardInterrupt:  # the best so far is kept, and verified
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
@@ -169,6 +172,32 @@ def _with_duration(transcribed: TranscribedProblem, duration: float) -> Transcri
     low, high, guess = transcribed.nlp.low.copy(), transcribed.nlp.high.copy(), transcribed.guess.copy()
     low[indices.length] = high[indices.length] = guess[indices.length] = duration
     return replace(transcribed, nlp=replace(transcribed.nlp, low=low, high=high), guess=guess)
+
+
+def _sharper(
+    transcribed: TranscribedProblem, answer: NlpSolution, solver: Ipopt, progress: ProgressCallback | None
+) -> tuple[TranscribedProblem, NlpSolution]:
+    """A minimum that is small relative to the size of the cost, solved for again with the size that it has.
+
+    Tolerance and barrier of the search are relative to the size of the cost, so that a minimum of 1e-8 of it has no digit:
+    ∫u² falls with the cube of a free duration, and the search ends before the longest one.
+    """
+    whole, spent = transcribed.nlp.objective_scale, dict(answer.seconds)
+    for _ in range(SHARPENED):
+        nlp, size = transcribed.nlp, abs(answer.objective)
+        if answer.outcome not in CONVERGED or not VANISHING * whole < size < SMALL * nlp.objective_scale:
+            break
+        nlp = replace(nlp, objective_scale=size)
+        near = replace(solver, iterations=min(solver.iterations, RESCUING), options={**NEAR_GUESS, **solver.options})
+        again = solve_sparse_nlp(nlp, answer.w, near, progress)
+        spent = {name: seconds + again.seconds.get(name, 0.0) for name, seconds in spent.items()}
+        if again.outcome is Outcome.INTERRUPTED:
+            return transcribed, replace(answer, outcome=Outcome.INTERRUPTED)
+        if again.outcome not in CONVERGED or again.objective > answer.objective + solver.tolerance * nlp.objective_scale:
+            break
+        answer = replace(again, iterations=answer.iterations + again.iterations)
+        transcribed = replace(transcribed, nlp=nlp)
+    return transcribed, replace(answer, seconds=spent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +258,7 @@ class _Task:
         ready = time.perf_counter()
         earlier = guess.answer if solver.warm and isinstance(guess, Solution) and _same_size(guess.answer, transcribed) else None
         answer = solve_sparse_nlp(transcribed.nlp, transcribed.guess, solver, progress, earlier)
+        transcribed, answer = _sharper(transcribed, answer, solver, progress)
         for name, spent in (
             ("transcribe", compiling - started + answer.seconds["prepare"]),
             ("compile", ready - compiling),
@@ -281,6 +311,8 @@ class _Task:
             feasible = self.once(failed.schemes, first, solver, progress, seconds, duration)
             if feasible.answer.outcome in CONVERGED:
                 other = self.once(failed.schemes, feasible.phases, solver, progress, seconds)
+                if other.answer.outcome is Outcome.INTERRUPTED and other.answer.violation > FEASIBLE:
+                    other = replace(feasible, answer=replace(feasible.answer, outcome=Outcome.INTERRUPTED))
                 if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
                     return other, [f"the search from the guess failed; it began anew from a feasible motion of {duration:.3g} s"]
             if feasible.answer.outcome is Outcome.INTERRUPTED:
@@ -378,6 +410,8 @@ class _Task:
                 )
                 seconds["solve"] = seconds.get("solve", 0.0) + time.perf_counter() - began
                 lower = answer.objective < found.answer.objective - NOT_BETTER * nlp.objective_scale
+                if answer.outcome is Outcome.INTERRUPTED and not (lower and answer.violation < FEASIBLE):
+                    raise KeyboardInterrupt  # what was found before is better
                 if answer.outcome is Outcome.UNBOUNDED or (answer.outcome in (*CONVERGED, Outcome.INTERRUPTED) and lower):
                     break
             else:
@@ -399,6 +433,8 @@ class _Task:
             if not changed:
                 return found, True
             other = self.once(found.schemes, guess, solver, progress, seconds)
+            if other.answer.outcome is Outcome.INTERRUPTED:
+                raise KeyboardInterrupt
             better = other.answer.objective < found.answer.objective - NOT_BETTER * abs(found.answer.objective)
             if other.answer.outcome not in CONVERGED or not better:
                 return found, False
@@ -423,16 +459,24 @@ class _Task:
     ) -> tuple[_MeshSolution, _Verified, int, list[str]]:
         """The solution on finer meshes, until mesh and motion are accurate enough or a limit is reached, with notes."""
         rounds, target, needles, last = 1, refine.tolerance, True, 0
+
+        def interrupted_at(found: _MeshSolution) -> tuple[_MeshSolution, _Verified, int, list[str]]:
+            note = f"interrupted during refinement; the solution on {rounds} mesh{'es' if rounds > 1 else ''} is returned"
+            return replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED)), verified, rounds, [note]
+
         while True:
             judged = verified.verdict
             if found.error <= target and judged.holds:
                 better = found
                 if (needles and rounds == 1) or (last < LAST_NEEDLES and found.excess > CONSIDERED * abs(found.answer.objective)):
-                    better, _ = self.with_needles(found, solver, progress, seconds)
+                    try:
+                        better, _ = self.with_needles(found, solver, progress, seconds)
+                        judged_anew = verified if better is found else self.timed_verification(better, refine.tolerance, seconds)
+                    except KeyboardInterrupt:
+                        return interrupted_at(found)
                 if better is found:
                     return found, verified, rounds, []
-                found, needles, last = better, False, last + 1
-                verified = self.timed_verification(found, refine.tolerance, seconds)
+                found, verified, needles, last = better, judged_anew, False, last + 1
                 continue
             left = refine.seconds - (time.perf_counter() - began)
             if rounds > refine.rounds or left <= 0.0:
@@ -462,9 +506,7 @@ class _Task:
             except KeyboardInterrupt:
                 interrupted = True
             if interrupted:
-                answer = replace(found.answer, outcome=Outcome.INTERRUPTED)
-                note = f"interrupted during refinement; the solution on {rounds} mesh{'es' if rounds > 1 else ''} is returned"
-                return replace(found, answer=answer), verified, rounds, [note]
+                return interrupted_at(found)
             rounds += 1
             if finer.answer.outcome not in CONVERGED:
                 count = sum(len(s.grid.breaks) - 1 for s in schemes)

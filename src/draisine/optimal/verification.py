@@ -222,7 +222,7 @@ def transition_matrices(phase: Phase, grid: Grid, local: Reals) -> Reals:
     matrix = matrix * size / size[:, None]
     lengths = np.diff(grid.breaks)[:, None, None]
     means = matrix[grid.node_of].mean(axis=1) * lengths
-    norms = np.abs(means).sum(axis=2).max(axis=1)
+    norms = np.abs(means).sum(axis=2).max(axis=1, initial=0.0)  # nothing may depend on any state
     return matrix_exponentials(means * np.minimum(1.0, MOST_EXPONENT / np.maximum(norms, 1e-300))[:, None, None])
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
@@ -99,9 +99,8 @@ class Assembly:
         listed: Sequence[Any] = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
         if len(listed) == 3 and not isinstance(listed[0], tuple):
             listed = tuple(zip(("xx", "yy", "zz"), listed, strict=True))
-        entries = dict(listed) if all(isinstance(entry, tuple) for entry in listed) else {}
-        unknown = [key for key in entries if key not in ("xx", "yy", "zz", "xy", "yz", "zx")]
-        if unknown or not entries:
+        entries = dict(listed) if all(isinstance(entry, tuple) and len(entry) == 2 for entry in listed) else {}
+        if not entries or not set(entries) <= {"xx", "yy", "zz", "xy", "yz", "zx"}:
             raise ModelError(f"inertia of part {self.name!r}: give (xx, yy, zz) or a table with xx, yy, zz, zx; got {given!r}")
         about = {"xx": "about x", "yy": "about y", "zz": "about z"}
         made = {
@@ -191,7 +190,7 @@ def _plain(value: Any) -> Any:
 
 def pairs(given: Any, where: str) -> Iterator[tuple[str, Any]]:
     """The entries of a table, as it is given or as it is recorded."""
-    entries = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
+    entries = tuple(given.items()) if isinstance(given, Mapping) else tuple(given) if isinstance(given, Iterable) else (given,)
     if any(not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[0], str) for entry in entries):
         raise ModelError(f"{where}: give a table such as {{'saddle': (0.4, 0.9)}}, got {given!r}")
     yield from entries

@@ -6,6 +6,7 @@ tells damaged files. Reading executes no code.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +71,9 @@ def _check_directory(target: Path) -> None:
         )
 
 
+FULL = (errno.EFBIG, errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EIO)  # of a disk or a limit
+
+
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A temporary file beside `target`, which replaces it if the block succeeds and is deleted otherwise."""
@@ -81,6 +85,11 @@ def replacing(target: Path) -> Iterator[Path]:
         with draft.open("rb+") as file:
             os.fsync(file.fileno())
         os.replace(draft, target)
+    except OSError as problem:
+        if problem.errno not in FULL:
+            raise
+        why = os.strerror(problem.errno)  # of a write that fails the system names no file
+        raise OSError(f"cannot write {str(target)!r}: {why}; free some space, or choose another directory") from problem
     finally:
         draft.unlink(missing_ok=True)
 

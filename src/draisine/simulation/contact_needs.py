@@ -29,10 +29,11 @@ def _need(run: Run, trajectory: Trajectory, e: Equations, index: int) -> Contact
 
     def least(name: str, where: NDArray[np.bool_], sign: float = 1.0) -> tuple[float, float, int]:
         """The least value of a channel, or of its negative, its time and sample."""
+        where = where & ~np.isnan(trajectory[name]) if name in names else where
         if name not in names or not where.any():
             return math.nan, math.nan, -1
         values = np.where(where, sign * trajectory[name], np.inf)
-        k = int(np.nanargmin(values))
+        k = int(np.argmin(values))
         return sign * float(values[k]), float(trajectory.time[k]), k
 
     load = f"{contact.name}_normal_force" if contact.count else f"{contact.name}_force"

@@ -24,7 +24,7 @@ from draisine.errors import ArgumentError, ModelError, require
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel import Job
-from draisine.program.arguments import checked
+from draisine.program.arguments import checked, number_in
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.results.status import Progress, ProgressCallback
@@ -97,18 +97,24 @@ class StabilityMap(Result):
         """Fraction of the map that each kind covers."""
         return {name: float(np.mean(self.kind == k)) for k, name in enumerate(self.kinds) if np.any(self.kind == k)}
 
-    def at(self, **values: float) -> str:
-        """The kind at the grid point nearest to a pair of values, e.g. `at(speed=5.0, trail=0.08)`."""
+    def at(self, **values: float | str) -> str:
+        """The kind at the grid point nearest to a pair of values, e.g. `at(speed=5.0, trail="8 cm")`."""
         if set(values) != set(self.over):
             raise ArgumentError(
                 f"give {self.over[0]} and {self.over[1]}, the axes of this map; got {', '.join(values) or 'nothing'}"
             )
-        for name, value in values.items():
-            low, high = float(self.values[name].min()), float(self.values[name].max())
+        index = []
+        for name in self.over:
+            axis, value = self.values[name], number_in(values[name], self.units.get(name), name)
+            low, high = float(axis.min()), float(axis.max())
+            if value is None:
+                raise ArgumentError(f"{self.model}: {name} = {values[name]!r} is not a number")
             if not low - INSIDE * (high - low) <= value <= high + INSIDE * (high - low):
-                raise ArgumentError(f"{self.model}: this map has {name} from {low:g} to {high:g}; {name} = {value:g} is outside")
-        index = tuple(int(np.argmin(np.abs(self.values[name] - values[name]))) for name in self.over)
-        return self.kinds[self.kind[index]]
+                raise ArgumentError(
+                    f"{self.model}: this map has {name} from {low:g} to {high:g}; {name} = {value:.12g} is outside"
+                )
+            index.append(int(np.argmin(np.abs(axis - value))))
+        return self.kinds[self.kind[tuple(index)]]
 
     @property
     def boundaries(self) -> dict[str, Array]:
