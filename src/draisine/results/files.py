@@ -86,7 +86,7 @@ def replacing(target: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.replace(draft, target)
     except OSError as problem:
-        if problem.errno not in FULL:
+        if problem.errno is None or problem.errno not in FULL:
             raise
         why = os.strerror(problem.errno)  # of a write that fails the system names no file
         raise OSError(f"cannot write {str(target)!r}: {why}; free some space, or choose another directory") from problem
