@@ -48,7 +48,7 @@ def turn() -> dr.optimal.OptimalControlProblem:
 
 @cache
 def in_free_pieces() -> dr.optimal.Solution:
-    """The turn with torques on a mesh that adapts to their switches: a lower bound of the time, but for the errors of the mesh."""
+    """The turn with torques on a mesh that adapts to their switches: a lower bound of the time, but for errors of the mesh."""
     return turn().solve(refine=dr.optimal.Refinement(tolerance=1e-3, rounds=2))
 
 
