@@ -60,10 +60,7 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         return Program.build(program.name, ins, outs, units)
 
     def with_inputs_solved(what: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
-        if isinstance(what, Program):
-            return with_inputs(what)
-        start = None if what.start is None else with_inputs(what.start)
-        return replace(what, system=with_inputs(what.system), after=with_inputs(what.after), start=start)
+        return with_inputs(what) if isinstance(what, Program) else what.mapped(with_inputs)
 
     def with_inputs_any(what: Program | LinearSolveProgram | DaeResidual) -> Program | LinearSolveProgram | DaeResidual:
         return replace(what, residual=with_inputs(what.residual)) if isinstance(what, DaeResidual) else with_inputs_solved(what)

@@ -33,6 +33,7 @@ Slots: TypeAlias = "Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]"
 MAX_ITERATIONS = 40  # of Newton's method
 UNROLLED_ITERATIONS = 8  # where the loop is unrolled (exported code)
 STEP_TOLERANCE = 1e-10  # relative change of z at which the iteration ends; the error is then its square
+SHORT_TOLERANCE = 1e-8  # the same of condensed iterations
 _SPARSE_COST = 4  # time of an operation with indirect addressing, relative to one along a column
 
 
@@ -99,6 +100,21 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False)
+class Condensed:
+    """Newton's method for the last unknowns alone, where the others follow from them: quicker to evaluate, longer to differentiate.
+
+    `system` and `start` are programs as those of `LinearSolveProgram`, with the last unknowns in place of all and a full matrix;
+    `expansion` is a program of the arguments and these unknowns for all of them. `of` is the digest of the system that it stands
+    for.
+    """
+
+    of: str
+    system: Program
+    start: Program
+    expansion: Program
+
+
+@dataclass(frozen=True, eq=False)
 class LinearSolveProgram:
     """`system`: arguments → entries of the matrix K (n × n) in the order of `pattern`, and right-hand side r (n).
     `after`: the same arguments and z = K⁻¹ r → results.
@@ -123,6 +139,7 @@ class LinearSolveProgram:
     further: Program | None = None
     start: Program | None = None
     tolerance: float = STEP_TOLERANCE
+    condensed: Condensed | None = None
 
     @staticmethod
     def build(
@@ -191,6 +208,37 @@ class LinearSolveProgram:
     @property
     def outputs(self) -> tuple[Slot, ...]:
         return self.after.outputs
+
+    @cached_property
+    def condenses(self) -> bool:
+        """Whether `condensed` belongs to this system, and is not left from another one."""
+        return self.condensed is not None and self.condensed.of == self.system.digest and self.further is None
+
+    @cached_property
+    def evaluated(self) -> LinearSolveProgram:
+        """The program to evaluate: with the condensed iteration, if there is one."""
+        if self.condensed is None or not self.condenses:
+            return self
+        import casadi as ca
+
+        short, arguments = self.condensed, self.symbols()
+        z = ca.SX.sym("z", short.start.outputs[0].size)
+        (whole,) = short.expansion.function.call([*arguments, z])
+        results = self.after.function.call([*arguments, whole])
+        slots = {slot.name: (symbol, slot.labels) for slot, symbol in zip(self.inputs, arguments, strict=True)}
+        named = {slot.name: (result, slot.labels) for slot, result in zip(self.outputs, results, strict=True)}
+        after = Program.build(self.after.name, {**slots, "z": z}, named)
+        pattern = Pattern.dense(z.numel())
+        return LinearSolveProgram(self.name, short.system, after, pattern, start=short.start, tolerance=SHORT_TOLERANCE)
+
+    def mapped(self, function: Callable[[Program], Program]) -> LinearSolveProgram:
+        """The same with a function of every program, such as a substitution for arguments."""
+        further, start = (None if p is None else function(p) for p in (self.further, self.start))
+        system, short = function(self.system), None
+        if self.condensed is not None and self.condenses:
+            parts = (function(p) for p in (self.condensed.system, self.condensed.start, self.condensed.expansion))
+            short = Condensed(system.digest, *parts)
+        return replace(self, system=system, after=function(self.after), further=further, start=start, condensed=short)
 
     @property
     def size(self) -> int:
@@ -264,6 +312,9 @@ class LinearSolveProgram:
             digested.update((further.digest if further is not None else "none").encode())
         if self.tolerance != STEP_TOLERANCE:
             digested.update(repr(self.tolerance).encode())
+        if self.condensed is not None and self.condenses:
+            for part in (self.condensed.system, self.condensed.start, self.condensed.expansion):
+                digested.update(part.digest.encode())
         if self.pattern is not None:
             digested.update(np.array([*self.pattern.column_offsets, *self.pattern.rows], dtype=np.int64).tobytes())
         return digested.hexdigest()

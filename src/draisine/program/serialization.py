@@ -21,7 +21,7 @@ from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
 from draisine.program.casadi_functions import CasadiCode
 from draisine.program.digest import SIZE, digest_of
-from draisine.program.linear_solve import LinearSolveProgram, Pattern, Solver
+from draisine.program.linear_solve import Condensed, LinearSolveProgram, Pattern, Solver
 from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.tape import Callee, Code, Instruction, Tape
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 Header = dict[str, Any]  # JSON data
 
-_HEAD = b"draisine program 6\n"
+_HEAD = b"draisine program 7\n"
+_CONDENSED = ("system", "start", "expansion")
 _CHECK = SIZE  # bytes of the checksum
 _LENGTH = 8  # bytes of the header's length
 
@@ -132,6 +133,10 @@ class _Writer:
                 made = {"kind": "solved", "name": what.name, "solver": str(what.solver), "sparse": what.sparse}
                 made["tolerance"] = what.tolerance
                 pattern = None if what.pattern is None else [what.pattern.size, what.pattern.rows, what.pattern.columns]
+                made["condensed"] = None
+                if what.condensed is not None and what.condenses:
+                    short = {name: self.any(getattr(what.condensed, name)) for name in _CONDENSED}
+                    made["condensed"] = {"of": what.condensed.of, **short}
                 return {**made, "pattern": pattern, **{name: self.any(getattr(what, name)) for name in names}}
             case DaeResidual():
                 made = {"kind": "implicit", "name": what.name, "residual": self.any(what.residual), "index": what.index}
@@ -259,8 +264,15 @@ class _Reader:
         stored = header["pattern"]
         pattern = None if stored is None else Pattern(stored[0], tuple(stored[1]), tuple(stored[2]))
         parts = {name: self.any(header[name]) for name in ("system", "after", "further", "start")}
+        short = header["condensed"]
+        condensed = None if short is None else Condensed(short["of"], *(self.any(short[name]) for name in _CONDENSED))
         solved = LinearSolveProgram(
-            header["name"], **parts, pattern=pattern, solver=Solver(header["solver"]), tolerance=header["tolerance"]
+            header["name"],
+            **parts,
+            pattern=pattern,
+            solver=Solver(header["solver"]),
+            tolerance=header["tolerance"],
+            condensed=condensed,
         )
         vars(solved)["sparse"] = bool(header["sparse"])  # stored, since finding it needs CasADi
         return solved

@@ -48,10 +48,7 @@ class Substitution(NamedTuple):
 
     def solved(self, what: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
         """The same with a linear system."""
-        if isinstance(what, Program):
-            return self.program(what)
-        start = None if what.start is None else self.program(what.start)
-        return replace(what, system=self.program(what.system), after=self.program(what.after), start=start)
+        return self.program(what) if isinstance(what, Program) else what.mapped(self.program)
 
     def equations(self, equations: Equations) -> Equations:
         """All programs with the new slot; those of other choices of velocities too. Names of quantities stay."""

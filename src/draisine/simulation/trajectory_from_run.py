@@ -155,7 +155,8 @@ def _energy_warning(trajectory: Trajectory, tolerance: float | None) -> str | No
 
 def _without_uncounted_work(pieces: list[Piece]) -> list[Piece]:
     """Pieces of a run whose equations do not count work: without the zero reported for it where inputs do any."""
-    if not any(values.any() for _, _, values in _columns(pieces, (Group.POWER,))):
+    power = [g.values[:, i] for p in pieces for g in p.blocks for i, c in enumerate(g.channels) if c.group is Group.POWER]
+    if not any(values.any() for values in power):
         return pieces
 
     def kept(group: Block) -> Block:

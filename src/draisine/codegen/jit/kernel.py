@@ -271,6 +271,8 @@ def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["pl
     # imported here: the code generators are not needed when the cache has the code
     from draisine.codegen.jit.modules import text_of
 
+    if isinstance(program, LinearSolveProgram):
+        program = program.evaluated
     return text_of(program.build() if isinstance(program, LazyProgram) else program, kind, passes)
 
 

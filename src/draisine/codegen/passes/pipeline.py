@@ -96,14 +96,15 @@ class LinearSolveParts:
 def linear_solve_parts(solved: LinearSolveProgram, passes: Passes = ALL, parameters: int | None = None) -> LinearSolveParts:
     """The stages in the order in which they run; `parameters` is the slot that is known before a run, if there is one."""
     programs = _programs(solved)
-    if not passes.hoisting or sum(len(program.tape) for program in programs.values()) > LONGEST:
+    arguments = len(solved.inputs)
+    joined = _join(programs, arguments) if passes.hoisting else SSA()
+    if not passes.hoisting or len(joined.values) > LONGEST:
         units = {name: run_passes(to_ssa(program.tape), passes) for name, program in programs.items()}
         return LinearSolveParts({PROLOGUE: SSA(), **units}, dict.fromkeys(units, (0, 0)))
     names = [*([] if parameters is None else [PROLOGUE]), *programs]
     rates = [
         ONCE_PER_RUN if n == PROLOGUE else EACH_ITERATION if n == "system" and solved.iterates else EACH_EVALUATION for n in names
     ]
-    arguments = len(solved.inputs)
 
     def known(slot: int, entry: int) -> int:
         if slot < arguments:
@@ -112,7 +113,7 @@ def linear_solve_parts(solved: LinearSolveProgram, passes: Passes = ALL, paramet
             return names.index("system")
         return names.index("further" if "further" in programs and entry < solved.size else "after")
 
-    ssa = run_passes(_join(programs, arguments), passes, known, rates)
+    ssa = run_passes(joined, passes, known, rates)
     stages = []
     for name, rate in zip(names, rates, strict=True):
         if name == PROLOGUE:

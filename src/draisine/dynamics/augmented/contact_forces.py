@@ -66,6 +66,16 @@ class MassFactors:
         return ca.vertcat(*found)
 
 
+    def solution(self, side: ca.SX) -> ca.SX:
+        """M⁻¹ of a column: L⁻ᵀ D⁻¹ L⁻¹."""
+        (low, inverse), n = self._both, self.mass.shape[0]
+        forward, found = self.solved(side), [ZERO] * n
+        for i in reversed(range(n)):
+            later = dot([low[k][i] for k in range(i + 1, n)], found[i + 1 :])
+            found[i] = minus(mul(fold_constant(forward[i]), inverse[i]), later)
+        return ca.vertcat(*reversed(found))
+
+
 def has_factors(mass: ca.SX, arguments: Sequence[ca.SX], values: Sequence[NDArray[np.float64]]) -> bool:
     """Whether a mass matrix has such factors: mechanisms that are small enough, all of whose motions have inertia.
 

@@ -37,7 +37,7 @@ from draisine.program.equations import (
     Structure,
     Unilateral,
 )
-from draisine.program.linear_solve import LinearSolveProgram, Solver
+from draisine.program.linear_solve import Condensed, LinearSolveProgram, Pattern, Solver
 from draisine.program.program import Program
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
@@ -179,6 +179,7 @@ def augmented(
         dynamics = compliant(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, compliance, solver)
     else:
         dynamics = LinearSolveProgram.build(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, solver, start)
+        dynamics = replace(dynamics, condensed=_condensed(system, rows, stabilization, arguments, dynamics))
     constraints = _constraints(system, rows)
     report = _report(system, rows, arguments, z, constraints, done)
     units = {c.name: reaction_unit(c.unit) if c.unit else "" for c in constraints}
@@ -285,6 +286,35 @@ def _contact_system(system: SecondOrder, rows: _Rows, stabilization: Baumgarte |
             "compliance": ca.SX(list(system.dependent_rows)) if system.dependent_rows else ca.SX.zeros(m),
         },
     )
+
+
+_MOST_CONDENSED = 6  # rows, of whose multipliers Newton's method is short
+
+
+def _condensed(
+    system: SecondOrder, rows: _Rows, stabilization: Baumgarte | None, arguments: Slots, dynamics: LinearSolveProgram
+) -> Condensed | None:
+    """Newton's method for λ alone where forces depend on it: v̇ = M⁻¹ (F(λ) + Aᵀλ), and A M⁻¹ (F(λ) + Aᵀλ) is the right side.
+
+    A M⁻¹ does not depend on λ, and is computed before the iteration."""
+    m = len(rows.names)
+    if not dynamics.iterates or system.contacts or system.dependent_rows or m > _MOST_CONDENSED or system.load is None:
+        return None
+    values = (np.zeros(1), *(np.array([q.default for q in listed]) for listed in (system.coordinates, system.parameters)))
+    if not has_factors(system.mass, (system.t, system.q, system.p), values):
+        return None
+    factors, matrix, z = MassFactors(system.mass), ca.densify(rows.matrix), ca.SX.sym("z", m)
+    (force,) = with_reactions(system, z, [system.force])
+    weights = ca.horzcat(*[factors.solution(matrix[i, :].T) for i in range(m)]).T  # A M⁻¹
+    side = rows.side(stabilization) - weights @ force
+    whole = ca.densify(ca.vertcat(factors.solution(force + matrix.T @ z), z))
+    assert system.reactions is not None  # on which forces depend
+    sharing = sum(ca.which_depends(system.force, system.reactions, 1, False))
+    start = ca.vertcat(*[system.load / max(sharing, 1)] * m)
+    short = LinearSolveProgram.build(f"{dynamics.name}_short", arguments, weights @ matrix.T, side, z, {"all": whole}, start=start)
+    if short.start is None or short.pattern != Pattern.dense(m):
+        return None
+    return Condensed(dynamics.system.digest, short.system, short.start, short.after)
 
 
 def does_work(system: SecondOrder, inputs: bool = False) -> bool:

@@ -17,7 +17,7 @@ from functools import cached_property
 from math import pi
 from typing import Any
 
-from draisine.model.contact.tires import Scalar, TireForces, TireState, Values, at_most_one, positive_part
+from draisine.model.contact.tires import Scalar, TireForces, TireState, Values, at_most_one, constant, positive_part
 
 SIGN_WIDTH = 1e-14  # square of the slip over which a sign changes
 CAMBER_WIDTH = 1e-3  # rad
@@ -55,7 +55,22 @@ class MagicFormulaEquations:
         return x - e * (x - self.m.atan(x))
 
     def at_most_one(self, e: Scalar) -> Scalar:
-        return min(e, 1.0) if isinstance(e, float | int) else at_most_one(self.m, e)
+        known = constant(e)
+        return at_most_one(self.m, e) if known is None else min(known, 1.0)
+
+    def sine_of(self, shape: Scalar, x: Scalar) -> Scalar:
+        """sin(C atan x), algebraic for C = 1 and C = 2."""
+        known = constant(shape)
+        if known == 1.0:
+            return x / self.m.sqrt(1.0 + x * x)
+        return 2.0 * x / (1.0 + x * x) if known == 2.0 else self.m.sin(shape * self.m.atan(x))
+
+    def cosine_of(self, shape: Scalar, x: Scalar) -> Scalar:
+        """cos(C atan x), algebraic for C = 1 and C = 2."""
+        known = constant(shape)
+        if known == 1.0:
+            return self.cosine_of_angle(x)
+        return 2.0 / (1.0 + x * x) - 1.0 if known == 2.0 else self.m.cos(shape * self.m.atan(x))
 
     # ------------------------------------------------------------------------------------------ variables
 
@@ -137,7 +152,7 @@ class MagicFormulaEquations:
         )
         steep = self.longitudinal_stiffness / (shape * peak + EPSILON)
         shift = self.load * self.squared("PVX1", "PVX2") * self.scale("LVX") * self.digressive(self.scale("LMUX"))
-        return peak * self.m.sin(shape * self.m.atan(self.magic(steep * x, e))) + shift
+        return peak * self.sine_of(shape, self.magic(steep * x, e)) + shift
 
     # ------------------------------------------------------------------------------------------ side force
 
@@ -148,9 +163,7 @@ class MagicFormulaEquations:
         worn = (self.c("PKY2") + (self.c("PKY5") * gamma * gamma if not self.old else 0.0)) * pressure[1] * self.nominal
         leaned = gamma * gamma if self.old and self.book else self.size(gamma)
         factor = 1.0 - self.c("PKY3") * leaned if "PKY3" in self.given else 1.0
-        u = self.load / worn
-        # sin(2 atan u) without functions
-        grown = 2.0 * u / (1.0 + u * u) if isinstance(order, float) and order == 2.0 else self.m.sin(order * self.m.atan(u))
+        grown = self.sine_of(order, self.load / worn)
         return self.c("PKY1") * self.nominal * pressure[0] * factor * grown * self.scale("LKY")
 
     def pure_lateral(self, gamma: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
@@ -174,7 +187,7 @@ class MagicFormulaEquations:
         bent = bent - (self.c("PEY3") + self.c("PEY4") * gamma) * self.sign(x)
         e = self.at_most_one(self.squared("PEY1", "PEY2") * bent * self.scale("LEY"))
         steep = stiffness / (shape * peak + self.away(shape * peak))
-        force = peak * self.m.sin(shape * self.m.atan(self.magic(steep * x, e))) + shift
+        force = peak * self.sine_of(shape, self.magic(steep * x, e)) + shift
         return force, stiffness, steep * shape, moved + shift / (stiffness + self.away(stiffness)), friction
 
     def away(self, quantity: Scalar) -> Scalar:
@@ -199,14 +212,13 @@ class MagicFormulaEquations:
         """cos(C atan(B x − E (…))) at x = slip + shift, divided by that at x = shift (4.E51, 4.E59)."""
 
         def cosine(x: Scalar) -> Scalar:
-            return self.m.cos(shape * self.m.atan(self.magic(steep * x, e)))
+            return self.cosine_of(shape, self.magic(steep * x, e))
 
-        shifted = not (isinstance(shift, float | int) and shift == 0)
-        return cosine(slip + shift) / cosine(shift) if shifted else cosine(slip)
+        return cosine(slip) if constant(shift) == 0.0 else cosine(slip + shift) / cosine(shift)
 
     def cosine_of_angle(self, x: Scalar) -> Scalar:
         """cos(atan x)."""
-        return 1.0 if isinstance(x, float | int) and x == 0 else 1.0 / self.m.sqrt(1.0 + x * x)
+        return 1.0 if constant(x) == 0.0 else 1.0 / self.m.sqrt(1.0 + x * x)
 
     @cached_property
     def longitudinal(self) -> Scalar:
@@ -237,7 +249,7 @@ class MagicFormulaEquations:
             return 0.0
         size = self.side[4] * self.load * (self.squared("RVY1", "RVY2") + self.c("RVY3") * self.gamma)
         size = size * self.cosine_of_angle(self.c("RVY4") * self.alpha)
-        return size * self.m.sin(self.c("RVY5") * self.m.atan(self.c("RVY6") * self.kappa)) * self.scale("LVYKA")
+        return size * self.sine_of(self.c("RVY5"), self.c("RVY6") * self.kappa) * self.scale("LVYKA")
 
     @cached_property
     def lateral(self) -> Scalar:
@@ -250,10 +262,14 @@ class MagicFormulaEquations:
     def radius(self) -> Scalar:
         return self.c("UNLOADED_RADIUS")
 
-    def equivalent(self, angle: Scalar) -> Scalar:
-        """α_eq (4.E77, 4.E78); its sign has no effect, since functions of it are even."""
+    def equivalent(self, shift: Scalar) -> Scalar:
+        """α_eq (4.E77, 4.E78) of α + shift; its sign has no effect, since functions of it are even."""
         ratio = self.longitudinal_stiffness / (self.side[1] + self.away(self.side[1])) * self.kappa
-        first = angle if self.book else self.m.sin(angle) / self.m.cos(angle)
+        angle = self.alpha + shift
+        if self.book:
+            first = angle
+        else:  # tan(α + shift)
+            first = self.state.across if constant(shift) == 0.0 else self.m.sin(angle) / self.m.cos(angle)
         found = self.m.sqrt(first * first + ratio * ratio + 1e-24)
         return found if self.book else self.m.atan(found)
 
@@ -261,7 +277,8 @@ class MagicFormulaEquations:
     def trail(self) -> Scalar:
         """t (4.E33–4.E44)."""
         gamma = self.gamma * self.scale("LGAZ") if self.old else self.gamma
-        angle = self.alpha + self.squared("QHZ1", "QHZ2") + self.squared("QHZ3", "QHZ4") * gamma
+        shift = self.squared("QHZ1", "QHZ2") + self.squared("QHZ3", "QHZ4") * gamma
+        angle = self.alpha + shift
         if self.book and not self.old:
             bent = self.c("QBZ5") * self.size(gamma) + self.c("QBZ6") * gamma * gamma
             leaned = self.c("QDZ3") * self.size(gamma)
@@ -274,8 +291,8 @@ class MagicFormulaEquations:
         peak = peak * (1.0 + leaned + self.c("QDZ4") * gamma * gamma) * self.scale("LTR") * self.state.direction
         turned = 1.0 + (self.c("QEZ4") + self.c("QEZ5") * gamma) * 2.0 / pi * self.m.atan(steep * self.c("QCZ1") * angle)
         e = self.at_most_one(self.squared("QEZ1", "QEZ2", "QEZ3") * turned)
-        x = self.magic(steep * self.equivalent(angle), e)
-        return peak * self.m.cos(self.c("QCZ1") * self.m.atan(x)) * self.cosine
+        x = self.magic(steep * self.equivalent(shift), e)
+        return peak * self.cosine_of(self.c("QCZ1"), x) * self.cosine
 
     @cached_property
     def residual_moment(self) -> Scalar:
@@ -289,7 +306,7 @@ class MagicFormulaEquations:
         leaned = leaned * gamma if self.old else leaned * gamma * self.scale("LKZC")
         peak = self.load * self.radius * (self.squared("QDZ6", "QDZ7") * self.scale("LRES") + leaned)
         peak = peak * scaled * self.state.direction * self.cosine
-        return peak * self.cosine_of_angle(steep * self.equivalent(self.alpha + self.side[3]))
+        return peak * self.cosine_of_angle(steep * self.equivalent(self.side[3]))
 
     @cached_property
     def trailed_force(self) -> Scalar:
@@ -352,7 +369,7 @@ class MotorcycleEquations(MagicFormulaEquations):
     def cornering_stiffness(self, gamma: Scalar) -> Scalar:
         squared = gamma * gamma
         u = self.load / ((self.c("PKY3") + self.c("PKY4") * squared) * self.nominal)
-        grown = self.m.sin(self.c("PKY2") * self.m.atan(u))
+        grown = self.sine_of(self.c("PKY2"), u)
         return self.c("PKY1") * self.nominal * grown / (1.0 + self.c("PKY5") * squared) * self.scale("LKY")
 
     def lateral_friction(self, gamma: Scalar) -> Scalar:
@@ -366,7 +383,7 @@ class MotorcycleEquations(MagicFormulaEquations):
         x = self.alpha
         bent = self.c("PEY1") + self.c("PEY2") * gamma * gamma + self.c("PEY4") * gamma * self.sign(x)
         angle = shape * self.m.atan(self.magic(steep * x, self.at_most_one(bent * self.scale("LEY"))))
-        if not (isinstance(gamma, float | int) and gamma == 0):
+        if constant(gamma) != 0.0:
             leaned = self.squared("PKY6", "PKY7") * self.load / (self.c("PCY2") * peak + EPSILON) * gamma * self.scale("LKYC")
             angle = angle + self.c("PCY2") * self.m.atan(self.magic(leaned, self.at_most_one(self.c("PEY5"))))
         return peak * self.m.sin(angle), stiffness, steep * shape, 0.0, friction

@@ -206,6 +206,14 @@ class Tire(TangentialLaw):
         return figure("plots.tires.tire_figure", self, load, **options)
 
 
+def constant(x: Scalar) -> float | None:
+    """The value of a number or of a symbol's expression without symbols, for which terms can be left out; None of others."""
+    if isinstance(x, float | int):
+        return float(x)
+    is_constant = getattr(x, "is_constant", None)  # of CasADi
+    return float(x) if is_constant is not None and is_constant() else None
+
+
 def away_from_zero(m: Any, x: Scalar, least: Scalar) -> Scalar:
     """|x| without a kink, and at least `least`: x tanh(x/least) + least/cosh²(x/least), which is |x| from 18·least on."""
     direction = m.tanh(x / least)
