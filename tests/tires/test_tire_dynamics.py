@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -10,10 +11,15 @@ import pytest
 from tests.tires.test_magic_formula import CAR
 
 import draisine as dr
+from draisine.codegen.jit.kernel import compile_hoisted
+from draisine.dynamics.input_laws import with_laws
+from draisine.expr.parser import parse
 from draisine.model.contact.magic_formula import MagicFormula
 from draisine.model.contact.tires import BrushTire, LinearTire, Tire, softplus
 from draisine.model.files import from_toml, to_toml
 from draisine.program.interpreter import complex_step
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.serialization import from_bytes, to_bytes
 
 G = 9.81
 STIFF = {"VERTICAL_STIFFNESS": 2e5, "LONGITUDINAL_STIFFNESS": 4e5, "LATERAL_STIFFNESS": 1.5e5}
@@ -335,3 +341,27 @@ def test_wheels_start_without_slip_where_nothing_is_a_constraint(speed: float) -
         m.wheel("rim", "wheel", 0.3, contact=law)
         for _ in range(2):
             assert dr.simulate(m, 0.01, start={"way_rate": speed}, samples=2)["spin"][0] == pytest.approx(speed / 0.3, rel=1e-12)
+
+
+def test_normal_forces_alone_are_iterated() -> None:
+    """Kernels iterate the multiplier of one wheel, programs all 8 unknowns: the same rates at random states, also with laws and
+    from bytes. A system that was replaced is not evaluated by what was left from another one."""
+    model = wheel(MagicFormula("6.1", CAR | STIFF | MOMENTS, rigid=True), tube=0.05)
+    model.generalized_force("angle", model.input("torque", "N*m"))
+    equations = dr.derive(model, work=False)
+    driven = with_laws(equations, {"torque": parse("20 - 3*spin")})
+    again = from_bytes(to_bytes(equations))
+    rng = np.random.default_rng(5)
+    for e in (equations, driven, again):
+        dynamics = e.dynamics
+        assert isinstance(dynamics, LinearSolveProgram) and dynamics.size == 8 and dynamics.evaluated.size == 1
+        kernel, parameters = compile_hoisted(dynamics), np.array([q.default for q in e.parameters])
+        extended = kernel.extended(parameters)
+        for _ in range(10):
+            q = np.array([c.default for c in e.coordinates]) + rng.uniform(-0.2, 0.2, len(e.coordinates))
+            x, u = np.concatenate([q, rng.uniform(-3.0, 3.0, len(e.velocities))]), rng.uniform(-50.0, 50.0, 1)
+            x[len(q)] = rng.uniform(2.0, 30.0) * rng.choice([-1.0, 1.0])
+            expected = dynamics([0.3], x, u, parameters)[0]
+            np.testing.assert_allclose(kernel.kernel([0.3], x, u, extended)[0], expected, rtol=1e-11, atol=1e-11)
+    assert isinstance(equations.dynamics, LinearSolveProgram) and isinstance(driven.dynamics, LinearSolveProgram)
+    assert not replace(equations.dynamics, system=driven.dynamics.system).condenses

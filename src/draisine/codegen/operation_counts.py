@@ -84,6 +84,7 @@ def count_operations(program: Program | LinearSolveProgram) -> OperationCounts:
 
 def _count(program: Program | LinearSolveProgram, passes: Passes, last_pass: str) -> Count:
     if isinstance(program, LinearSolveProgram):
+        program = program.evaluated  # as kernels do
         units = linear_solve_parts(program, passes, parameter_slot(program)).units
     else:
         parts = hoisted_parts(program, passes)
