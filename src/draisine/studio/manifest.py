@@ -235,9 +235,16 @@ class Manifest:
             raise ModelError(
                 f"{self.name!r} cannot run in the studio: its fastest rate is {self._fastest:.3g} 1/s, and an explicit step "
                 f"would have to be {step:.2g} s, less than the {_LEAST_STEP:g} s possible in real time; "
-                "soften its springs and dampers"
+                f"soften its springs and dampers{self._stiff_slip}"
             )
         return ranges.round_number(step)
+
+    @property
+    def _stiff_slip(self) -> str:
+        """A cure for wheels whose forces are divided by their speed, which is zero at a start at rest."""
+        wheels = () if self.system is None else self.system.wheels
+        laws = [(w.name, w.contact) for w in wheels if hasattr(w.contact, "speed") and not getattr(w.contact, "relaxes", False)]
+        return f"; wheel {laws[0][0]!r} divides its slip by a speed: give its law a larger speed=" if laws else ""
 
     # ---------------------------------------------------------------- tables of the runtime
 
