@@ -101,7 +101,7 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """Newton's method for the last unknowns alone, where the others follow from them: quicker to evaluate, longer to differentiate.
+    """Newton's method for the last unknowns alone, where the others follow from them: quicker, but its derivatives are longer.
 
     `system` and `start` are programs as those of `LinearSolveProgram`, with the last unknowns in place of all and a full matrix;
     `expansion` is a program of the arguments and these unknowns for all of them. `of` is the digest of the system that it stands

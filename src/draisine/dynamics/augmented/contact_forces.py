@@ -65,7 +65,6 @@ class MassFactors:
             found.append(minus(fold_constant(dense[n - 1 - i]), dot(low[i][:i], found)))
         return ca.vertcat(*found)
 
-
     def solution(self, side: ca.SX) -> ca.SX:
         """M⁻¹ of a column: L⁻ᵀ D⁻¹ L⁻¹."""
         (low, inverse), n = self._both, self.mass.shape[0]

@@ -311,7 +311,9 @@ def _condensed(
     assert system.reactions is not None  # on which forces depend
     sharing = sum(ca.which_depends(system.force, system.reactions, 1, False))
     start = ca.vertcat(*[system.load / max(sharing, 1)] * m)
-    short = LinearSolveProgram.build(f"{dynamics.name}_short", arguments, weights @ matrix.T, side, z, {"all": whole}, start=start)
+    short = LinearSolveProgram.build(
+        f"{dynamics.name}_short", arguments, weights @ matrix.T, side, z, {"all": whole}, start=start
+    )
     if short.start is None or short.pattern != Pattern.dense(m):
         return None
     return Condensed(dynamics.system.digest, short.system, short.start, short.after)
