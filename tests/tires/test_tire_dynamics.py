@@ -20,6 +20,7 @@ from draisine.model.files import from_toml, to_toml
 from draisine.program.interpreter import complex_step
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.serialization import from_bytes, to_bytes
+from draisine.program.switching import find_switching
 
 G = 9.81
 STIFF = {"VERTICAL_STIFFNESS": 2e5, "LONGITUDINAL_STIFFNESS": 4e5, "LATERAL_STIFFNESS": 1.5e5}
@@ -363,5 +364,13 @@ def test_normal_forces_alone_are_iterated() -> None:
             x[len(q)] = rng.uniform(2.0, 30.0) * rng.choice([-1.0, 1.0])
             expected = dynamics([0.3], x, u, parameters)[0]
             np.testing.assert_allclose(kernel.kernel([0.3], x, u, extended)[0], expected, rtol=1e-11, atol=1e-11)
+    braked = find_switching(with_laws(equations, {"torque": parse("min(20 - 3*spin, 5*t)")}))
+    assert braked is not None and isinstance(braked.dynamics, LinearSolveProgram) and braked.dynamics.evaluated.size == 1
+    kernel, q = compile_hoisted(braked.dynamics), np.array([c.default for c in equations.coordinates])
+    for branch in (0.0, 1.0):
+        x = np.concatenate([q, [12.0, 0.5, 0.0, 0.1, 0.2, -0.3, 30.0]])
+        given = [0.3], x, [0.0], np.concatenate([parameters, [branch]])
+        found = kernel.kernel(*given[:3], kernel.extended(given[3]))[0]
+        np.testing.assert_allclose(found, braked.dynamics(*given)[0], rtol=1e-11, atol=1e-11)
     assert isinstance(equations.dynamics, LinearSolveProgram) and isinstance(driven.dynamics, LinearSolveProgram)
     assert not replace(equations.dynamics, system=driven.dynamics.system).condenses

@@ -13,7 +13,7 @@ tapes and imports no CasADi.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
@@ -23,7 +23,7 @@ from draisine.program import opcodes as op
 from draisine.program.branch_graph import BranchGraph
 from draisine.program.equations import Equations
 from draisine.program.graph import Graph, TapeCode
-from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.linear_solve import Condensed, LinearSolveProgram
 from draisine.program.one_sided_limits import jumps_of_results
 from draisine.program.program import DaeResidual, Program, Slot
 from draisine.program.switch import Switch
@@ -258,7 +258,10 @@ def _written(dynamics: Dynamics, fixed: BranchGraph, results: Sequence[dict[str,
         vars(new)["differential"] = dynamics.differential
     else:
         start = None if dynamics.start is None else widened(dynamics.start, count)
-        new = replace(dynamics, name=f"{dynamics.name}_fixed", system=written[0], after=written[1], start=start)
+        short = _condensed(dynamics, fixed, written[0].digest, inputs)
+        new = replace(
+            dynamics, name=f"{dynamics.name}_fixed", system=written[0], after=written[1], start=start, condensed=short
+        )
         vars(new)["sparse"] = dynamics.sparse  # finding it needs CasADi
 
     def function(name: str, label: str, nodes: list[int], labels: Sequence[str]) -> Functions:
@@ -287,6 +290,22 @@ def _written(dynamics: Dynamics, fixed: BranchGraph, results: Sequence[dict[str,
         function("margins", "margins", rows, [names[m.switch] for m in margins]) if rows else None,
         fixed,
     )
+
+
+def _condensed(
+    dynamics: LinearSolveProgram, fixed: BranchGraph, of: str, inputs: Callable[[Program], list[Slot]]
+) -> Condensed | None:
+    """The condensed iteration with fixed branches; none where switches depend on unknowns, which have other numbers there."""
+    arguments = [fixed.argument(i) for i in range(len(fixed.switches))]
+    if dynamics.condensed is None or not dynamics.condenses or fixed.depends_on_slot(arguments, "z"):
+        return None
+    graph, made = fixed.graph, list[Program]()
+    for program in (dynamics.condensed.system, dynamics.condensed.expansion):
+        table = graph.read(program)
+        fixed.fix_further([node for nodes in table.values() for node in nodes])
+        results = [(slot, fixed.of(table[slot.name])) for slot in program.outputs]
+        made.append(graph.emit(f"{program.name}_fixed", inputs(program), results))
+    return Condensed(of, made[0], widened(dynamics.condensed.start, len(fixed.switches)), made[1])
 
 
 Straight = TypeVar("Straight", Program, LinearSolveProgram, Program | LinearSolveProgram)
