@@ -259,9 +259,7 @@ def _written(dynamics: Dynamics, fixed: BranchGraph, results: Sequence[dict[str,
     else:
         start = None if dynamics.start is None else widened(dynamics.start, count)
         short = _condensed(dynamics, fixed, written[0].digest, inputs)
-        new = replace(
-            dynamics, name=f"{dynamics.name}_fixed", system=written[0], after=written[1], start=start, condensed=short
-        )
+        new = replace(dynamics, name=f"{dynamics.name}_fixed", system=written[0], after=written[1], start=start, condensed=short)
         vars(new)["sparse"] = dynamics.sparse  # finding it needs CasADi
 
     def function(name: str, label: str, nodes: list[int], labels: Sequence[str]) -> Functions:
