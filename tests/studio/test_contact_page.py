@@ -1,4 +1,4 @@
-"""Contacts that stick, slip and open in a real browser: the panel names the modes of the closed form; a bicycle falls and lands."""
+"""Contacts that stick, slip and open in a real browser: the panel names the modes of a closed form; a bicycle lands."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ RUN = """([start, until]) => {
   const seen = Array.from({ length: c.change_count }, (_, k) => [c.change_time[k], ...c.change_mode[k]]);
   return { seen, state: Array.from(live.state), time: live.time, status: live.status };
 }"""
-PANEL = """() => Array.from(document.querySelectorAll("#modes tbody tr"),
-  (row) => [row.querySelector("th").textContent, row.querySelector("span").textContent, row.querySelector("i").style.background])"""
+PANEL = """() => Array.from(document.querySelectorAll("#modes tbody tr"), (row) => {
+  const [name, text, mark] = ["th", "span", "i"].map((tag) => row.querySelector(tag));
+  return [name.textContent, text.textContent, mark.style.background];
+})"""
 
 
 @pytest.fixture(scope="module")
