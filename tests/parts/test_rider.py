@@ -255,6 +255,7 @@ def test_a_rider_by_texts_with_units_is_that_by_numbers(numbers, texts):
     [
         ({"arms": "loose"}, r"arms = 'loose' must be one of fixed, free, locked"),
         ({"trunk": "lean"}, r"trunk = 'lean': give a list of lean, pitch, twist"),
+        ({"trunk": 3.5}, r"trunk = 3.5: give a list of lean, pitch, twist"),
         ({"trunk": ["twist", "lean"]}, r"give a list of lean, pitch, twist, in this order"),
         ({"stiffness": {"elbow": 3.0}}, r"'elbow' is no joint that moves; those are none"),
         ({"grips": (0.7, 1.0)}, r"give the position \(x, y, z\) of the left grip"),

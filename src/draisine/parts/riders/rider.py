@@ -290,7 +290,7 @@ def _both_sides(own: Assembly, what: str, left: Sequence[Any], hips: Array) -> d
 
 def _check(own: Assembly, trunk: Any, arms: str, legs: str, bar: Any, grips: Any) -> None:
     where = f"part {own.name!r}"
-    if isinstance(trunk, str) or list(trunk) != [move for move in TRUNK if move in trunk]:
+    if not isinstance(trunk, list | tuple) or list(trunk) != [move for move in TRUNK if move in trunk]:
         raise ModelError(f"{where}: trunk = {trunk!r}: give a list of {', '.join(TRUNK)}, in this order, such as ['lean']")
     for what, given, known in (("arms", arms, ARMS), ("legs", legs, LEGS)):
         if given not in known:
