@@ -51,14 +51,20 @@ class GroundSurface:
 
     def curvature(self, x: ca.SX, y: ca.SX, a: Vec, b: Vec) -> ca.SX:
         """The second fundamental form II(a, b) of tangent vectors, of which x and y matter; positive in a hollow."""
-        xx, xy, yy = self._hessian
+        xx, xy, yy, rise_x, rise_y = self._derivatives(x, y)
         bent = xx * a[0] * b[0] + xy * (a[0] * b[1] + a[1] * b[0]) + yy * a[1] * b[1]
-        return self._at(bent / ca.sqrt(1 + self._jacobian[0] ** 2 + self._jacobian[1] ** 2), x, y)
+        return fold_constant(bent / ca.sqrt(1 + rise_x**2 + rise_y**2))
 
     def normal_curvature(self, x: ca.SX, y: ca.SX, along: Vec) -> ca.SX:
         """The curvature of the section above a horizontal direction, of which the length does not matter."""
-        rise = self._at(self._jacobian[0] * along[0] + self._jacobian[1] * along[1], x, y)
+        *_, rise_x, rise_y = self._derivatives(x, y)
+        rise = fold_constant(rise_x * along[0] + rise_y * along[1])
         return self.curvature(x, y, along, along) / (along[0] ** 2 + along[1] ** 2 + rise**2)
+
+    def _derivatives(self, x: ca.SX, y: ca.SX) -> list[ca.SX]:
+        """Second derivatives s_xx, s_xy, s_yy and slopes s_x, s_y. Directions are multiplied to them afterwards: CasADi copies
+        everything that it substitutes in, and a direction may be a long expression."""
+        return list(ca.substitute([*self._hessian, *self._jacobian], [ca.vertcat(*self._place)], [ca.vertcat(x, y)]))
 
     def velocity(self, x: ca.SX, y: ca.SX) -> Vec:
         """Velocity of the ground's material point."""
