@@ -47,14 +47,18 @@ void NAME_margins(NAME_machine *m, double t, const double *x, const double *u, c
     memcpy(margins, m->stepper.margin_value.at, 2 * NAME_CONTACTS * sizeof(double));
 }
 
-/* Values of margins that are rounding errors, in the present modes: of gaps and slips by lengths and velocities, of forces by others. */
+/* Values of margins that are errors, in the present modes: of gaps and slips by lengths and velocities, of forces by others. A contact
+   that separates slowly stays near zero for many steps, with errors of integration; one that bounces has errors of rounding only. */
 void NAME_negligible(NAME_machine *m, const double *margins, double *least) {
     double force = 1e-5;
+    const double slow = RESTING * sqrt(m->modes.length * (fall_of(&m->modes) + 1e-300));
     for (int i = 0; i < NAME_CONTACTS; i++)
         if (mode_at(m, i) != 0) force = greatest_of(force, fabs(margins[2 * i]));
     for (int i = 0; i < NAME_CONTACTS; i++) {
         const int mode = mode_at(m, i);
-        least[2 * i] = mode == 0 ? GAP_ERROR * m->modes.length : 1e-9 * force;
+        const int separates = m->modes.normal.at[i] >= 0 && fabs(m->modes.speed.at[m->modes.normal.at[i]]) < slow;
+        const double error = separates ? greatest_of(GAP_ERROR, m->modes.tolerance) : GAP_ERROR;
+        least[2 * i] = mode == 0 ? error * m->modes.length : 1e-9 * force;
         least[2 * i + 1] = mode == 1 ? 1e-12 * (1.0 + velocity_scale(&m->stepper)) : 1e-9 * force;
     }
 }
