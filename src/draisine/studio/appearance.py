@@ -34,6 +34,7 @@ class Appearance:
     system: System
     equations: Equations
     poses: Mapping[str, Array]
+    on_ground: bool = True  # whether the footage has the ground; shapes do not depend on it
 
     @cached_property
     def scene(self) -> Scene:
@@ -62,7 +63,7 @@ class Appearance:
 
     def _plane(self) -> Ground | None:
         """The ground around the model, if it has contacts."""
-        if not self.system.has_ground:
+        if not (self.system.has_ground and self.on_ground):
             return None
         values = self.system.parameter_values()
         if self.system.ground.profile:
@@ -152,7 +153,7 @@ def mesh_sensitivities(
     system: System, base: Footage, limits: Mapping[str, tuple[float, float]], footage_of: Callable[[System], Footage]
 ) -> list[dict[str, Any]]:
     """Mesh sensitivities by parameter; `footage_of` makes the footage of a system with other default parameters."""
-    found = []
+    found, centers = [], _centers(base)
     for place, parameter in enumerate(system.parameters):
         if parameter.unit not in _UNITS or parameter.name not in limits:
             continue
@@ -162,7 +163,8 @@ def mesh_sensitivities(
         changed = replace(parameter, default=parameter.default + step)
         other = replace(system, parameters=(*system.parameters[:place], changed, *system.parameters[place + 1 :]))
         try:
-            reported = _vertex_sensitivities(base, footage_of(other), step, _SEEN * base.extent / (high - low)) if step else None
+            least = _SEEN * base.extent / (high - low)
+            reported = _vertex_sensitivities(base, centers, footage_of(other), step, least) if step else None
         except StartError:
             continue
         if reported is not None:
@@ -170,7 +172,7 @@ def mesh_sensitivities(
     return found
 
 
-def _vertex_sensitivities(base: Footage, other: Footage, step: float, least: float) -> dict[str, Any] | None:
+def _vertex_sensitivities(base: Footage, marks: Array, other: Footage, step: float, least: float) -> dict[str, Any] | None:
     """Derivatives of vertices by index of the mesh, and of centers of mass."""
     if len(base.meshes) != len(other.meshes):
         return None
@@ -181,7 +183,7 @@ def _vertex_sensitivities(base: Footage, other: Footage, step: float, least: flo
         slope = (np.asarray(changed.vertices) - np.asarray(mesh.vertices)) / step
         if np.abs(slope).max() > least:
             meshes.append({"mesh": index, "slope": floats(slope)})
-    centers = _centers(other) - _centers(base)
+    centers = _centers(other) - marks
     moving = bool(centers.size) and float(np.abs(centers / step).max()) > least
     if not meshes and not moving:
         return None

@@ -176,20 +176,21 @@ class Manifest:
             "morphs": mesh_sensitivities(self.system, looks.footage, self._reaches(), self._footage_of),
         }
 
-    def _appearance_of(self, system: System, start: Start) -> Appearance:
+    def _appearance_of(self, system: System, start: Start, on_ground: bool = True) -> Appearance:
         looked = self.programs.table["poses"]
         assert isinstance(looked, Program)
         values = {p.name: p.default for p in system.parameters}
         (poses,) = looked([0.0], start.x, [values.get(p.name, p.default) for p in self.equations.arguments])
         bodies = [body.name for body in system.bodies]
         matrices = {b: m.reshape(3, 4, order="F") for b, m in zip(bodies, poses.reshape(len(bodies), 12), strict=True)}
-        return Appearance(system, self.equations, matrices)
+        return Appearance(system, self.equations, matrices, on_ground)
 
     def _footage_of(self, system: System) -> Footage:
-        """Footage of a system with other default parameters at a consistent start."""
+        """Footage of a system with other default parameters at a consistent start, without the ground."""
         own = {p.name for p in self.equations.parameters}
         values = {p.name: p.default for p in system.parameters if p.name in own}
-        return self._appearance_of(system, consistent_start(self.programs.starts, self.targets, parameters=values)).footage
+        start = consistent_start(self.programs.starts, self.targets, parameters=values)
+        return self._appearance_of(system, start, on_ground=False).footage
 
     def _reaches(self) -> dict[str, tuple[float, float]]:
         limits = {p.name: ranges.parameter_range(p) for p in self.equations.parameters}
