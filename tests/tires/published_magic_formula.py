@@ -152,8 +152,8 @@ def mf52(
             ky *= p["LKY"] / (1 + p["PKY5"] * g**2)
             d, c = mu * fz, p["PCY1"] * p["LCY"]
             e = min(1.0, (p["PEY1"] + p["PEY2"] * g**2 + p["PEY4"] * g * sign(a)) * p["LEY"])
-            by = ky / (c * d + EPS)
-            bg = (p["PKY6"] + p["PKY7"] * dfz) * fz / (p["PCY2"] * d + EPS) * p["LKYC"]
+            by = ky / (c * d + EPS * sign(p["PKY1"]))
+            bg = (p["PKY6"] + p["PKY7"] * dfz) * fz / (p["PCY2"] * d + EPS * sign(p["PKY1"])) * p["LKYC"]
             angle = _curve(a, by, c, e) + _curve(g, bg, p["PCY2"], min(1.0, p["PEY5"]))
             return d * sin(angle), ky, by * c, 0.0, mu
         mu = (p["PDY1"] + p["PDY2"] * dfz) * (1 - p["PDY3"] * g**2) * p["LMUY"]

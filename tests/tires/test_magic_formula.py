@@ -181,3 +181,10 @@ def test_relaxation_lengths() -> None:
     assert along == pytest.approx(load * (1.5 + 0.2 * dfz) * np.exp(-0.1 * dfz) * 0.3 / 4000.0, rel=1e-8)
     assert old.relaxation_lengths(np, old.numbers(), None, 0.0)[0] == pytest.approx(1.5 * 0.3, rel=1e-14)  # at the nominal load
     assert across == pytest.approx(2.0 * np.sin(2 * np.arctan(load / (1.8 * 4000.0))) * 0.3, rel=1e-8)
+
+
+def test_the_motorcycle_form_has_no_pole_without_load() -> None:
+    """C D + ε is not zero at any small load, since ε has the sign of D: the force stays opposed to the slip angle."""
+    given = {"FNOMIN": 1250.0, "PCY1": 1.2, "PDY1": -1.3, "PCY2": 0.8, "PKY1": -13.0, "PKY2": 2.0, "PKY3": 1.5, "PKY6": -0.95}
+    forces = MagicFormula("motorcycle", given).forces(load=np.linspace(-1e-5, 1e-5, 2001), slip_angle=0.1)
+    assert (forces.lateral < 0.0).all()

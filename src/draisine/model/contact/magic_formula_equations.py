@@ -379,12 +379,13 @@ class MotorcycleEquations(MagicFormulaEquations):
     def pure_lateral(self, gamma: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
         friction, stiffness = self.lateral_friction(gamma), self.cornering_stiffness(gamma)
         peak, shape = friction * self.load, self.c("PCY1") * self.scale("LCY")
-        steep = stiffness / (shape * peak + EPSILON)
+        steep = stiffness / (shape * peak + self.away(shape * peak))
         x = self.alpha
         bent = self.c("PEY1") + self.c("PEY2") * gamma * gamma + self.c("PEY4") * gamma * self.sign(x)
         angle = shape * self.m.atan(self.magic(steep * x, self.at_most_one(bent * self.scale("LEY"))))
         if constant(gamma) != 0.0:
-            leaned = self.squared("PKY6", "PKY7") * self.load / (self.c("PCY2") * peak + EPSILON) * gamma * self.scale("LKYC")
+            slope = self.c("PCY2") * peak
+            leaned = self.squared("PKY6", "PKY7") * self.load / (slope + self.away(slope)) * gamma * self.scale("LKYC")
             angle = angle + self.c("PCY2") * self.m.atan(self.magic(leaned, self.at_most_one(self.c("PEY5"))))
         return peak * self.m.sin(angle), stiffness, steep * shape, 0.0, friction
 
