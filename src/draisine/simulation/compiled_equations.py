@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
+from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_guarded, compile_hoisted
 from draisine.codegen.jit.sparse_qr import Plan, analyze
+from draisine.codegen.passes import Entry, Guards
 from draisine.errors import ArgumentError
+from draisine.model.items import MODE_ENTRIES
 from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram, SolvedResidual, implicit_form
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 # From this number of unknowns on, matrices are factorized by their sparsity pattern if that takes fewer operations.
 SPARSE_FROM = 30
+# Results of `contact_system` for the rows of contacts, and for contacts, that are used where they are closed.
+BY_ROW, BY_CONTACT = ("columns", "side", "speed", "drift", "friction", "compliance"), ("forward", "static")
 # Seconds of stepping with quick kernels, per operation of the dynamics, after which they have lost what optimizing takes.
 QUICK_SECONDS = 8e-5
 
@@ -346,12 +350,28 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
     project, monitor, events, margins, terms = (None if p is None else compile(p, quick=quick) for p in programs)
     own = len(e.coordinates) + len(e.velocities) + 1  # the states of contacts: with further ones, such as derivatives, …
     plain = switching is None and not isinstance(e.dynamics, DaeResidual) and e.dynamics.outputs[0].size == own  # … none of these
-    system = compile(e.contact_system, quick=quick) if plain and e.contact_system is not None else None
+    system = None
+    if plain and e.contact_system is not None:
+        system = compile_guarded(e.contact_system, rows_of_closed_contacts(e, e.contact_system), quick=quick)
     usual = _usual(e, quick) if plain else None
     made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks, margins, terms, system, usual)
     if explicit is None:
         _ = made.form
     return made
+
+
+def rows_of_closed_contacts(e: Equations, program: Program) -> Guards:
+    """Conditions of the results of a program: those for the rows of a contact, and its own, are wanted where it is closed."""
+    slots, parameters = [slot.name for slot in program.outputs], [slot.name for slot in program.inputs].index("p")
+    first, found = program.inputs[parameters].size - MODE_ENTRIES * len(e.unilateral), list[tuple[Entry, Entry]]()
+    for k, contact in enumerate(e.unilateral):
+        closed = parameters, first + MODE_ENTRIES * k
+        for name in BY_ROW:
+            slot = slots.index(name)
+            width = program.outputs[slot].size // len(e.multipliers)
+            found += [((slot, width * row + j), closed) for row in contact.rows for j in range(width)]
+        found += [((slots.index(name), k), closed) for name in BY_CONTACT]
+    return Guards(tuple(found))
 
 
 def _usual(e: Equations, quick: bool) -> UsualKernels | None:

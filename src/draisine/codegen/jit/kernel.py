@@ -21,7 +21,7 @@ from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key
 from draisine.codegen.jit.python_call import is_compiled, quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
 from draisine.codegen.jit.solvers import solvers
-from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
+from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Guards, Passes, extended_inputs, parameter_slot
 from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import LazyProgram, Program, Slot
@@ -238,6 +238,29 @@ def compile(
     """
     kind: Literal["batch", "plain"] = "batch" if vectorized else "plain"
     return load(program, _code(_key(program, vectorized, passes), lambda: _text(program, kind, passes), quick))
+
+
+def compile_guarded(program: Program, guards: Guards, passes: Passes = ALL, quick: bool = False) -> Kernel:
+    """Machine code of a program that computes some results only under conditions, and leaves their memory as it is else.
+
+    `quick`: see `compile`.
+
+    >>> import casadi as ca
+    >>> x, p = ca.SX.sym("x"), ca.SX.sym("p")
+    >>> program = Program.build("guarded", {"x": x, "p": p}, {"y": ca.vertcat(ca.sin(x), ca.exp(x))})
+    >>> kernel = compile_guarded(program, Guards((((0, 1), (1, 0)),)))  # the second entry where p is not zero
+    >>> y = np.full(2, 7.0)
+    >>> kernel([0.0], [0.0], out=y)[0].tolist(), kernel([0.0], [1.0], out=y)[0].tolist()
+    ([0.0, 7.0], [0.0, 1.0])
+    """
+
+    def text() -> str:
+        from draisine.codegen.jit.modules import guarded_text  # as in `_text`
+
+        return guarded_text(program, guards, passes)
+
+    key = f"guarded kernel, code {_CODE_VERSION}; {passes.key}; {program.digest}; {guards.key}"
+    return load(program, _code(key, text, quick))
 
 
 def _code(key: str, text: Callable[[], str], quick: bool) -> bytes:

@@ -17,7 +17,8 @@ from draisine.codegen.jit.emitter import number
 from draisine.codegen.jit.llvm import SYMBOL, entry_points, llvm_functions, map_loop
 from draisine.codegen.jit.solvers import PREFIX
 from draisine.codegen.jit.sparse_qr import analyze
-from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
+from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Guards, Passes, extended_inputs, parameter_slot
+from draisine.codegen.passes.guarded import Group, guarded_parts
 from draisine.codegen.passes.pipeline import LinearSolveParts, hoisted_parts, linear_solve_parts, run_passes
 from draisine.codegen.simd import batch_text
 from draisine.program.linear_solve import MAX_ITERATIONS, LinearSolveProgram, Solver
@@ -61,6 +62,40 @@ def hoisted_text(program: Program | LinearSolveProgram, passes: Passes = ALL) ->
     around = entry_points(extended_inputs(program, count), program.outputs)
     entry = map_loop(PROLOGUE_MAP, PROLOGUE, (slot or 0) + 1, 1)
     return "\n".join([*functions, *around, entry, f"define i64 @{COUNT}() nounwind {{\nret i64 {count}\n}}"])
+
+
+def guarded_text(program: Program, guards: Guards, passes: Passes = ALL) -> str:
+    """The module of a kernel some of whose results are computed under conditions; others keep what is in their places."""
+    parts = guarded_parts(program, guards, passes)
+    units = {f"group_{k}": group.ssa for k, group in enumerate(parts.groups)}
+    declared, defined = llvm_functions(units, passes)
+    lines = [f"define void @{SYMBOL}(ptr noalias readonly %arg, ptr noalias readonly %res) nounwind {{"]
+    lines.append(f"%passed = alloca [{max(parts.passed, 1)} x double], align 64")
+    for table, own, slots in (("more", "arg", program.inputs), ("all", "res", program.outputs)):
+        lines.append(f"%{table} = alloca [{len(slots) + 1} x ptr], align 8")
+        for k in range(len(slots)):
+            lines.append(f"%{own}_at_{k} = getelementptr inbounds ptr, ptr %{own}, i64 {k}")
+            lines.append(f"%{own}_{k} = load ptr, ptr %{own}_at_{k}, align 8")
+        lines += _put(table, [*(f"%{own}_{k}" for k in range(len(slots))), "%passed"])
+    for k, group in enumerate(parts.groups):
+        lines += _guard(k, group)
+    return "\n".join([*declared, *defined, *lines, "ret void", "}", *entry_points(program.inputs, program.outputs)])
+
+
+def _guard(k: int, group: Group) -> list[str]:
+    """Call a group where one of its conditions holds."""
+    call = f"call void @group_{k}(ptr %more, ptr %all)"
+    if not group.conditions:
+        return [call]
+    lines, wanted = [], ""
+    for j, (slot, entry) in enumerate(group.conditions):
+        name = f"{k}_{j}"
+        lines.append(f"%at_{name} = getelementptr inbounds double, ptr %arg_{slot}, i64 {entry}")
+        lines += [f"%value_{name} = load double, ptr %at_{name}, align 8", f"%holds_{name} = fcmp une double %value_{name}, 0.0"]
+        lines += [f"%any_{name} = or i1 {wanted}, %holds_{name}"] if wanted else []
+        wanted = f"%any_{name}" if wanted else f"%holds_{name}"
+    lines += [f"br i1 {wanted}, label %run_{k}, label %behind_{k}", f"run_{k}:", call, f"br label %behind_{k}", f"behind_{k}:"]
+    return lines
 
 
 # ------------------------------------------------------------------------------------------- linear systems

@@ -5,6 +5,7 @@ Each pass maps a list to another one; none changes a result by more than roundin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from draisine.program.linear_solve import LinearSolveProgram
@@ -75,3 +76,22 @@ def extended_inputs(program: Program | LinearSolveProgram, count: int) -> tuple[
     """The input slots of a program whose parameters are followed by `count` hoisted values."""
     slot = parameter_slot(program)
     return tuple(Slot(s.name, (s.size + count, 1)) if k == slot and count else s for k, s in enumerate(program.inputs))
+
+
+Entry = tuple[int, int]  # slot and entry of an input or a result
+
+
+@dataclass(frozen=True)
+class Guards:
+    """The conditions of results: entries of results, and the entry of an input that is zero where they are not wanted."""
+
+    conditions: tuple[tuple[Entry, Entry], ...]
+
+    @property
+    def key(self) -> str:
+        """The part of a key of the cache of machine code."""
+        return repr(self.conditions)
+
+    @property
+    def of_result(self) -> Mapping[Entry, Entry]:
+        return dict(self.conditions)

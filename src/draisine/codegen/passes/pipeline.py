@@ -210,7 +210,7 @@ def split_into_stages(ssa: SSA, stages: Sequence[Stage], known: Known) -> list[S
         free[slot] = first + len(kept)
         inputs |= {v: (slot, first + j) for j, v in enumerate(kept)}
         results = [*stage.results, *((stage.output_slot, j, v) for j, v in enumerate(kept))]
-        new.append(StageCode(_reading(whole, results, before), first, len(kept)))
+        new.append(StageCode(reading(whole, results, before), first, len(kept)))
     return new
 
 
@@ -235,7 +235,7 @@ def _homes(ssa: SSA, stages: Sequence[Stage], level: Sequence[int]) -> tuple[dic
     return home, {v: last[v] for v in home if ssa.values[v].kind != CALL}
 
 
-def _reading(ssa: SSA, results: list[Result], inputs: dict[int, tuple[int, int]]) -> SSA:
+def reading(ssa: SSA, results: list[Result], inputs: dict[int, tuple[int, int]]) -> SSA:
     """The list with other results, in which some values are read from inputs."""
 
     def read(new: SSA, value: int, operands: tuple[int, ...]) -> int | None:

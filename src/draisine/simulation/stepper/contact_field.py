@@ -40,7 +40,8 @@ def contact_field(s: Stepper, target: Vector) -> None:
         target[first + back] = value
     power = c.rates[first]
     for k in range(c.rows):
-        power -= c.multiplier[k] * c.drift[k]
+        if c.multiplier[k] != 0.0:  # what the kernel has not computed for open contacts is that of an earlier point
+            power -= c.multiplier[k] * c.drift[k]
     for i in range(c.contacts):
         if c.mode[MODE_ENTRIES * i + 1] == 0.0:  # it does not stick
             for w in range(c.ways[i]):
