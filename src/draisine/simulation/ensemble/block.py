@@ -175,6 +175,7 @@ class Worker:
         """Run the valid samples of a block; None if it was stopped."""
         s = self._shared
         starts = consistent_starts(s.starts, requested)
+        requested = replace(requested, parameters=starts.parameters)
         indices = np.arange(len(requested))
         x, choice_of = self._initial_choices(starts, requested)
         margins = contact_margins(s.equations)

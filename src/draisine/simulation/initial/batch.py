@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.results.channel import StateValue
 from draisine.simulation.initial.consistent_start import consistent_start, reference_of
+from draisine.simulation.initial.contact_start import TOUCHES, landing_gaps, preferred_modes
 from draisine.simulation.initial.evaluation import Bools, Reals
 from draisine.simulation.initial.memory import BATCH, Batch, Task
 from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets
@@ -56,7 +57,7 @@ class BatchStart:
     """Coordinates, all velocities and further states at the start, valid where `solved`.
 
     Members that are `refused` have no start. Those that are neither must be solved by `consistent_start`, because their equations
-    have rows that only the report contains, differential and algebraic unknowns, or contacts that may be open.
+    have rows that only the report contains, differential and algebraic unknowns, or contacts whose modes are to be found.
     """
 
     q: Reals  # (members, coordinates)
@@ -64,6 +65,7 @@ class BatchStart:
     extra: Reals  # (members, further states)
     solved: Bools  # (members)
     refused: Bools  # (members)
+    parameters: Reals  # (members, p) as requested; of those that are solved with the modes of their contacts
 
     def states(self, equations: Equations) -> Reals:
         """The states in terms of a choice of independent velocities."""
@@ -76,14 +78,16 @@ def consistent_starts(problem: StartProblem, requested: BatchTargets) -> BatchSt
     e, count = problem.equations, len(requested)
     extra = np.array([requested.targets.get(s.name, np.full(count, s.default)) for s in e.extra_states]).reshape(-1, count).T
     none = np.zeros(count, dtype=bool)
-    if e.unilateral:  # every member has modes of its own
+    if e.unilateral and requested.state:  # every member has modes of its own
         q, v = (np.full((count, len(names)), np.nan) for names in problem.unknowns)
-        return BatchStart(q, v, extra, none, none)
+        return BatchStart(q, v, extra, none, none, requested.parameters)
+    if e.unilateral:
+        return _with_preferred_modes(problem, requested, extra)
     if requested.state and not isinstance(e.dynamics, DaeResidual):
         return _from_state(problem, requested)
     if isinstance(e.dynamics, DaeResidual):
         q, v = (np.zeros((count, len(names))) for names in problem.unknowns)
-        return BatchStart(q, v, extra, none, none)
+        return BatchStart(q, v, extra, none, none, requested.parameters)
     q, found = _positions(problem, requested)
     v, left = np.zeros((count, len(e.velocities))), none
     if e.velocities:
@@ -92,7 +96,25 @@ def consistent_starts(problem: StartProblem, requested: BatchTargets) -> BatchSt
         dependent = len(e.velocities) - len(e.independent)
         if dependent:  # rows from the report are needed where constraints do not determine all dependent velocities
             left = found & ~determined if len(problem.constraints["velocity"]) >= dependent else found
-    return BatchStart(q, v, extra, found & ~left, ~found)
+    return BatchStart(q, v, extra, found & ~left, ~found, requested.parameters)
+
+
+def _with_preferred_modes(problem: StartProblem, requested: BatchTargets, extra: Reals) -> BatchStart:
+    """Starts of contacts that may be open: solved where wheels roll and no other contact touches, as `contact_start` tries first;
+    other members have modes of their own."""
+    e = problem.equations
+    p = np.array([preferred_modes(e, row) for row in requested.parameters])
+    rolling = replace(requested, parameters=p)
+    q, found = _positions(problem, rolling)
+    v, moving, _ = _solve(problem, rolling, "velocity", q)
+    t, at_rest = np.zeros((len(q), 1)), np.column_stack([q, np.zeros((len(q), len(e.states) - q.shape[1]))])
+    terms = dict(zip((s.name for s in problem.contact_terms.outputs), problem.contact_terms.map(t, at_rest, requested.inputs, p), strict=True))
+    gaps, limit = landing_gaps(e, terms["gap"], terms["landing"]), TOUCHES * e.limits.length
+    stands = np.array([c.stands or c.normal < 0 for c in e.unilateral])
+    clear = (gaps >= -limit).all(axis=1) & (stands | (gaps > limit)).all(axis=1)
+    solved = found & moving & clear
+    parameters = np.where(solved[:, None], p, requested.parameters)
+    return BatchStart(q, v, extra, solved, np.zeros(len(q), dtype=bool), parameters)
 
 
 def _from_state(problem: StartProblem, requested: BatchTargets) -> BatchStart:
@@ -107,7 +129,7 @@ def _from_state(problem: StartProblem, requested: BatchTargets) -> BatchStart:
             solved[i] = False
         else:
             q[i], v[i], extra[i] = found.q, found.v, found.x[len(found.x) - len(e.extra_states) :]
-    return BatchStart(q, v, extra, solved, ~solved)
+    return BatchStart(q, v, extra, solved, ~solved, requested.parameters)
 
 
 def refusal(problem: StartProblem, requested: BatchTargets, member: int) -> StartError:

@@ -92,7 +92,8 @@ def consistent_start(
 
     if not e.unilateral:
         return solver(p).solve()
-    solving = Solving(lambda p: solver(p).kept(), lambda p: solver(p).positions(), lambda p, at=None: solver(p, at).solve())
+    kept = (lambda p: solver(p).kept()) if targets.state else None
+    solving = Solving(kept, lambda p: solver(p).positions(), lambda p, at=None: solver(p, at).solve())
     return contact_start(e, solving, p, {*targets.velocities})
 
 

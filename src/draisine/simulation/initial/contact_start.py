@@ -39,7 +39,7 @@ class Solve(Protocol):
 class Solving(NamedTuple):
     """How starts with given parameters and modes are found."""
 
-    kept: Callable[[Reals], Start | None]  # the given state itself, None if there is none or it violates the constraints
+    kept: Callable[[Reals], Start | None] | None  # the given state itself, None if it violates the constraints, or is not given
     positions: Callable[[Reals], Reals]
     solve: Solve
 
@@ -47,10 +47,10 @@ class Solving(NamedTuple):
 def contact_start(e: Equations, solving: Solving, p: Reals, given: Collection[str]) -> Start:
     """A consistent start with the modes of unilateral contacts at the end of its parameters; `given` are velocities."""
     every = [STICK if c.normal >= 0 else OPEN for c in e.unilateral]
-    kept = _first_start(e, solving.kept, p, every)
+    kept = None if solving.kept is None else _first_start(e, solving.kept, p, every)
     if kept is not None:
         return _checked(e, kept)
-    first = _first_start(e, solving.solve, p, [STICK if c.stands else OPEN for c in e.unilateral], given)
+    first = _first_start(e, solving.solve, p, _preferred(e), given)
     assert first is not None  # or there is an error
     known = _modes(e, first.given[2])
     others = [mode == OPEN and c.normal >= 0 for mode, c in zip(known, e.unilateral, strict=True)]
@@ -60,6 +60,16 @@ def contact_start(e: Equations, solving: Solving, p: Reals, given: Collection[st
     q = _closed_positions(e, solving.positions, p, known, meets, first)
     meets = (_gaps(e, q, first.given) <= TOUCHES * e.limits.length) & others
     return _checked(e, _with_velocities(e, solving.solve, p, known, meets, q))
+
+
+def _preferred(e: Equations) -> list[int]:
+    """Wheels roll; other contacts are open."""
+    return [STICK if c.stands else OPEN for c in e.unilateral]
+
+
+def preferred_modes(e: Equations, p: Reals) -> Reals:
+    """Parameters with the modes that are tried first."""
+    return _with_modes(e, p, _preferred(e))
 
 
 def _closed_positions(
@@ -237,15 +247,20 @@ def inactive_rows(e: Equations, p: Reals, level: str) -> int:
 
 
 def _gaps(e: Equations, q: np.ndarray, given: Given) -> np.ndarray:
-    """Gaps of contacts; those that have passed the other surface, where they do not land, are far away, as are parts of a ground
-    profile beside the body. At its ends a part counts: of two that meet there, neither would otherwise."""
+    """Gaps of contacts at coordinates (`landing_gaps`)."""
     assert e.contact_terms is not None
     t, u, p = given
     x = np.concatenate([q, np.zeros(len(e.states) - len(q))])
     slots = [slot.name for slot in e.contact_terms.outputs]
     values = e.contact_terms([t], x, u, p)
-    gaps, landing = np.atleast_1d(values[slots.index("gap")]), np.reshape(values[slots.index("landing")], (-1, 4))
-    lands, edges = landing[:, 1], landing[:, 3] > 0.0
+    return landing_gaps(e, *(np.reshape(values[slots.index(name)], -1) for name in ("gap", "landing")))
+
+
+def landing_gaps(e: Equations, gaps: Reals, landing: Reals) -> Reals:
+    """Gaps of contacts, or rows of them, by results of `contact_terms`; those that have passed the other surface, where they do
+    not land, are far away, as are parts of a ground profile beside the body. At its ends a part counts: of two that meet there,
+    neither would otherwise."""
+    lands, edges = landing[..., 1::4], landing[..., 3::4] > 0.0
     limit = TOUCHES * e.limits.length
     parts = np.array([c.bounded for c in e.unilateral])
     beside = (lands < -limit) & (gaps <= limit) & ~(edges & (gaps < -limit))  # an edge in a body is in it, whatever the normal is

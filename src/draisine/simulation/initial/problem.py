@@ -211,6 +211,12 @@ class StartProblem:
         return twists if fits else None
 
     @cached_property
+    def contact_terms(self) -> Kernel:
+        """Gaps of contacts that may be open, among what changes of their modes need."""
+        assert self.equations.contact_terms is not None
+        return compile(self.equations.contact_terms, quick=self.quick)
+
+    @cached_property
     def scales(self) -> Scales:
         return Scales.of(self.equations)
 

@@ -160,18 +160,20 @@ def contact_history(modes: ContactModes, equations: Equations, end: float) -> Co
     changes = zip(
         *(getattr(modes, f"change_{name}")[:count].tolist() for name in ("time", "mode", "impulse", "lost")), strict=True
     )
+    names = tuple(c.name for c in contacts)
     for time, mode, impulses, lost in changes:
         impulse = {}
         for j, (c, ways) in enumerate(zip(contacts, rows, strict=True) if any(impulses) else ()):
+            if not any(impulses[row] for row in c.rows):
+                continue
             parts = {way: impulses[row] for row, way in ways}
             for way in parts if c.host >= 0 else ("across",) if "across" in parts else ():  # moments, or anisotropic friction
                 parts[way] *= float(modes.landing[4 * j + 2])
             normal = impulses[c.normal] if c.normal >= 0 else 0.0
             if normal or any(parts.values()):
                 impulse[c.name] = normal, parts.get("along", 0.0), parts.get("across", 0.0)
-        named = {c.name: NAMES[own] for c, own in zip(contacts, mode, strict=True)}
-        found.append(ModeChange(time, named, impulse, lost))
-    return ContactHistory(tuple(c.name for c in contacts), tuple(found), end)
+        found.append(ModeChange(time, dict(zip(names, [NAMES[own] for own in mode], strict=True)), impulse, lost))
+    return ContactHistory(names, tuple(found), end)
 
 
 def grow_changes(modes: ContactModes) -> None:
