@@ -11,6 +11,9 @@ from test_planar_slip import G, block
 import draisine as dr
 from draisine.codegen.restricted.types import Record
 from draisine.simulation.compiled_equations import prepare
+from draisine.simulation.initial.batch import BatchTargets, consistent_starts
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.stepper.contact_directions import at_angle, know_turning, turn
 from draisine.simulation.stepper.contact_laws import solve_choice
 from draisine.simulation.stepper.contact_layout import SLIP, STICK, ContactModes
@@ -134,3 +137,23 @@ def test_records_are_cloned_with_their_arrays() -> None:
     assert one.rows == c.rows and one.normal.tolist() == c.normal.tolist()
     one.delassus[0, 0] = 7.0
     assert c.delassus[0, 0] == 0.0
+
+
+def test_starts_in_batches_are_those_of_single_runs() -> None:
+    """Bit for bit where wheels roll and nothing else touches; members that must slip or touch are left to the search of modes."""
+    e, rng, count = dr.derive(falling_bicycle(0.6)), np.random.default_rng(5), 12
+    problem = StartProblem(e)
+    names = {"speed": (0.5, 8.0), "roll_rate": (-2.0, 2.0), "steer": (-0.3, 0.3), "lean": (-0.4, 0.4)}
+    drawn = {name: rng.uniform(*between, count) for name, between in names.items()}
+    drawn["lean"][-2:] = 1.5  # a grip or a pedal is below the ground
+    p = np.tile([q.default for q in (*e.parameters, *e.mode_parameters)], (count, 1))
+    requested = BatchTargets(drawn, {}, np.zeros((count, len(e.inputs))), p)
+    found = consistent_starts(problem, requested)
+    assert found.solved.tolist() == [True] * (count - 2) + [False] * 2
+    assert not found.refused.any()
+    x = found.states(e)
+    for i in range(count - 2):
+        single = consistent_start(problem, requested.of(i), parameters=p[i])
+        assert x[i].tobytes() == single.x.tobytes()
+        assert found.parameters[i].tobytes() == single.given[2].tobytes()
+    assert found.parameters[-1].tobytes() == p[-1].tobytes()

@@ -241,17 +241,15 @@ def compile(
 
 
 def compile_guarded(program: Program, guards: Guards, passes: Passes = ALL, quick: bool = False) -> Kernel:
-    """Machine code of a program that computes some results only under conditions, and leaves their memory as it is else.
-
-    `quick`: see `compile`.
+    """Machine code of a program that computes some results only under conditions, and else leaves their memory as it is: for
+    calls by address. `quick`: see `compile`.
 
     >>> import casadi as ca
     >>> x, p = ca.SX.sym("x"), ca.SX.sym("p")
     >>> program = Program.build("guarded", {"x": x, "p": p}, {"y": ca.vertcat(ca.sin(x), ca.exp(x))})
     >>> kernel = compile_guarded(program, Guards((((0, 1), (1, 0)),)))  # the second entry where p is not zero
-    >>> y = np.full(2, 7.0)
-    >>> kernel([0.0], [0.0], out=y)[0].tolist(), kernel([0.0], [1.0], out=y)[0].tolist()
-    ([0.0, 7.0], [0.0, 1.0])
+    >>> kernel([0.5], [1.0])[0].round(3).tolist()
+    [0.479, 1.649]
     """
 
     def text() -> str:

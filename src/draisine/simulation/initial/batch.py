@@ -108,7 +108,13 @@ def _with_preferred_modes(problem: StartProblem, requested: BatchTargets, extra:
     q, found = _positions(problem, rolling)
     v, moving, _ = _solve(problem, rolling, "velocity", q)
     t, at_rest = np.zeros((len(q), 1)), np.column_stack([q, np.zeros((len(q), len(e.states) - q.shape[1]))])
-    terms = dict(zip((s.name for s in problem.contact_terms.outputs), problem.contact_terms.map(t, at_rest, requested.inputs, p), strict=True))
+    terms = dict(
+        zip(
+            (s.name for s in problem.contact_terms.outputs),
+            problem.contact_terms.map(t, at_rest, requested.inputs, p),
+            strict=True,
+        )
+    )
     gaps, limit = landing_gaps(e, terms["gap"], terms["landing"]), TOUCHES * e.limits.length
     stands = np.array([c.stands or c.normal < 0 for c in e.unilateral])
     clear = (gaps >= -limit).all(axis=1) & (stands | (gaps > limit)).all(axis=1)
