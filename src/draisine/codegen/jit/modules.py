@@ -87,7 +87,8 @@ def _guard(k: int, group: Group) -> list[str]:
     call = f"call void @group_{k}(ptr %more, ptr %all)"
     if not group.conditions:
         return [call]
-    lines, wanted = [], ""
+    lines: list[str] = []
+    wanted = ""
     for j, (slot, entry) in enumerate(group.conditions):
         name = f"{k}_{j}"
         lines.append(f"%at_{name} = getelementptr inbounds double, ptr %arg_{slot}, i64 {entry}")

@@ -92,8 +92,11 @@ def consistent_start(
 
     if not e.unilateral:
         return solver(p).solve()
-    kept = (lambda p: solver(p).kept()) if targets.state else None
-    solving = Solving(kept, lambda p: solver(p).positions(), lambda p, at=None: solver(p, at).solve())
+    solving = Solving(
+        (lambda p: solver(p).kept()) if targets.state else None,
+        lambda p: solver(p).positions(),
+        lambda p, at=None: solver(p, at).solve(),
+    )
     return contact_start(e, solving, p, {*targets.velocities})
 
 
