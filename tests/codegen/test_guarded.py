@@ -46,11 +46,11 @@ def test_results_are_those_of_all_where_they_are_wanted(seed: int) -> None:
     guards = Guards(tuple(((0, i), (1, k)) for i, k in enumerate(condition) if k >= 0))
     guarded, plain = compile_guarded(program, guards), compile(program)
     for bits in range(2**CONDITIONS):
-        held = np.array([float(bits >> k & 1) for k in range(CONDITIONS)])
+        satisfied = np.array([float(bits >> k & 1) for k in range(CONDITIONS)])
         x, all_of_them, found = rng.normal(size=4), np.zeros(RESULTS), np.full(RESULTS, UNTOUCHED)
-        by_address(plain, [x, held], all_of_them)
-        by_address(guarded, [x, held], found)
-        wanted = np.array([k < 0 or held[k] != 0.0 for k in condition])
+        by_address(plain, [x, satisfied], all_of_them)
+        by_address(guarded, [x, satisfied], found)
+        wanted = np.array([k < 0 or satisfied[k] != 0.0 for k in condition])
         assert found[wanted] == pytest.approx(all_of_them[wanted], rel=1e-12, abs=1e-12)
 
 

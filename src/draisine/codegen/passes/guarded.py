@@ -51,8 +51,8 @@ def guarded_parts(program: Program, guards: Guards, passes: Passes = ALL) -> Gua
     groups = []
     for one in sorted(results, key=lambda one: (one != always, -one.bit_count(), one)):
         others = {v: (len(program.inputs), k) for k, v in enumerate(shared) if wanted[v] != one}
-        held = () if one == always else tuple(c for k, c in enumerate(conditions) if one >> k & 1)
-        groups.append(Group(held, reading(ssa, results[one], others)))
+        satisfied = () if one == always else tuple(c for k, c in enumerate(conditions) if one >> k & 1)
+        groups.append(Group(satisfied, reading(ssa, results[one], others)))
     return GuardedParts(tuple(groups), len(shared))
 
 
