@@ -252,13 +252,8 @@ def compile_guarded(program: Program, guards: Guards, passes: Passes = ALL, quic
     [0.479, 1.649]
     """
 
-    def text() -> str:
-        from draisine.codegen.jit.modules import guarded_text  # as in `_text`
-
-        return guarded_text(program, guards, passes)
-
     key = f"guarded kernel, code {_CODE_VERSION}; {passes.key}; {program.digest}; {guards.key}"
-    return load(program, _code(key, text, quick))
+    return load(program, _code(key, lambda: _text(program, "plain", passes, guards), quick))
 
 
 def _code(key: str, text: Callable[[], str], quick: bool) -> bytes:
@@ -288,13 +283,18 @@ def _key(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool, 
     return f"{kind}, code {_CODE_VERSION}; {passes.key}; {program.digest}"
 
 
-def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["plain", "batch", "hoisted"], passes: Passes) -> str:
+def _text(
+    program: Program | LazyProgram | LinearSolveProgram,
+    kind: Literal["plain", "batch", "hoisted"],
+    passes: Passes,
+    guards: Guards | None = None,
+) -> str:
     # imported here: the code generators are not needed when the cache has the code
     from draisine.codegen.jit.modules import text_of
 
     if isinstance(program, LinearSolveProgram):
         program = program.evaluated
-    return text_of(program.build() if isinstance(program, LazyProgram) else program, kind, passes)
+    return text_of(program.build() if isinstance(program, LazyProgram) else program, kind, passes, guards)
 
 
 def load(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:

@@ -28,8 +28,15 @@ from draisine.program.ssa import to_ssa
 _ON_STACK = 4096  # numbers; threads may have half a megabyte of stack
 
 
-def text_of(program: Program | LinearSolveProgram, kind: Literal["plain", "batch", "hoisted"], passes: Passes = ALL) -> str:
+def text_of(
+    program: Program | LinearSolveProgram,
+    kind: Literal["plain", "batch", "hoisted"],
+    passes: Passes = ALL,
+    guards: Guards | None = None,
+) -> str:
     """The module of a kernel of a kind. A `LinearSolveProgram` has no batch kernel: samples run one after the other."""
+    if guards is not None and isinstance(program, Program):
+        return guarded_text(program, guards, passes)
     if kind == "hoisted":
         return hoisted_text(program, passes)
     return (

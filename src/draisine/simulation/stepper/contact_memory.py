@@ -160,7 +160,7 @@ def contact_history(modes: ContactModes, equations: Equations, end: float) -> Co
     changes = zip(
         *(getattr(modes, f"change_{name}")[:count].tolist() for name in ("time", "mode", "impulse", "lost")), strict=True
     )
-    names = tuple(c.name for c in contacts)
+    own = tuple(c.name for c in contacts)
     for time, mode, impulses, lost in changes:
         impulse = {}
         for j, (c, ways) in enumerate(zip(contacts, rows, strict=True) if any(impulses) else ()):
@@ -172,8 +172,8 @@ def contact_history(modes: ContactModes, equations: Equations, end: float) -> Co
             normal = impulses[c.normal] if c.normal >= 0 else 0.0
             if normal or any(parts.values()):
                 impulse[c.name] = normal, parts.get("along", 0.0), parts.get("across", 0.0)
-        found.append(ModeChange(time, dict(zip(names, [NAMES[own] for own in mode], strict=True)), impulse, lost))
-    return ContactHistory(names, tuple(found), end)
+        found.append(ModeChange(time, dict(zip(own, [NAMES[k] for k in mode], strict=True)), impulse, lost))
+    return ContactHistory(own, tuple(found), end)
 
 
 def grow_changes(modes: ContactModes) -> None:
