@@ -11,7 +11,7 @@ from package_models import GRAVITY
 
 import draisine as dr
 from draisine.errors import ModelError, StartError
-from draisine.model import items
+from draisine.model import system
 
 RADIUS = 0.3
 STEP_DOWN = [(-1, 0), (0, 0), (0, -0.25), (1, -0.25)]
@@ -215,12 +215,12 @@ def test_a_wheel_that_cannot_reach_a_face_is_refused() -> None:
 
 def test_a_run_inside_the_ground_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its edge a step lets a wheel through: the run does not go on inside."""
-    complete = items.features_of
+    complete = system.features_of
 
     def without_edges(*given: Any) -> Any:
         return tuple(feature for feature in complete(*given) if not feature.is_edge)
 
-    monkeypatch.setattr(items, "features_of", without_edges)
+    monkeypatch.setattr(system, "features_of", without_edges)
     run = dr.simulate(
         dr.derive(upright([(-1, 0), (0, 0), (0, -1), (1, -1)])), 1.0, start={"x": 0.1, "z": 0.5, "x_rate": 0, "z_rate": 0}
     )

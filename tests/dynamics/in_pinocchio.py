@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from draisine.expr.expression import evaluate_number, names
-from draisine.model.items import Ball, Float, Joint, Rotate, System, Translate
+from draisine.model.items import Ball, Float, Joint, Rotate, Translate
+from draisine.model.system import System
 from draisine.program.equations import Equations
 
 

@@ -19,7 +19,7 @@ from draisine.dynamics.verify.derivations import Derivations
 from draisine.dynamics.verify.single_derivation import DerivativeCheck
 from draisine.errors import ModelError
 from draisine.expr.expression import Number, parse
-from draisine.model import items
+from draisine.model import contact_items, items
 from draisine.model.contact.laws import Rolling
 from draisine.model.model import Model
 
@@ -34,7 +34,7 @@ def contacts_of(name):
     """Contacts of a model that may open, and whether they may stick."""
     model = dr.gallery.model(name)
     found = model.freeze().unilateral if isinstance(model, Model) else ()
-    resists = items.ContactResistance  # stays as it is or is left out
+    resists = contact_items.ContactResistance  # stays as it is or is left out
     return {contact.name: contact.friction.static != Number(0.0) and not isinstance(contact, resists) for contact in found}
 
 
@@ -47,7 +47,9 @@ def test_models_with_contacts_are_certified_in_modes(name):
     contacts = WITH_CONTACTS[name]
     sticks = [contact for contact, may_stick in contacts.items() if may_stick]
     system = dr.gallery.model(name).freeze()
-    rubs = {item.name for item in system.unilateral if isinstance(item, items.JointFriction)}  # dry friction does not open
+    rubs = {
+        item.name for item in system.unilateral if isinstance(item, contact_items.JointFriction)
+    }  # dry friction does not open
     for closed in {*sticks[:1], *sticks[-1:], None}:
         modes = {contact: "stick" if contact == closed or contact in rubs else "open" for contact in contacts}
         if closed is None and rubs:

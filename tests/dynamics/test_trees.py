@@ -16,8 +16,9 @@ from trees import RATE_JOINTS, coordinates, parameters, tree
 from draisine.dynamics.derive import derive
 from draisine.expr.expression import Name, Number, names
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.model.items import Ball, Coordinate, Float, Glide, Rotate, System, Translate
+from draisine.model.items import Ball, Coordinate, Float, Glide, Rotate, Translate
 from draisine.model.model import Model
+from draisine.model.system import System
 
 BALL_JOINTS = ("revolute", "prismatic", "spherical", "spherical", "universal", "fixed", "chain", "screw")
 FREE_ROOTS = ("free", "free", "glide", "spherical")

@@ -8,9 +8,9 @@ import pytest
 from draisine.errors import ModelError
 from draisine.expr.expression import FLOAT_FUNCTIONS
 from draisine.model.contact.laws import Coulomb
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import ParameterRules, _array_functions, check_numbers
+from draisine.model.system import System
 
 
 def test_functions_over_arrays_are_those_of_numbers() -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.bicycle.whipple_matrices import Naming, whipple_program
 from draisine.errors import ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.stability.linearization import equations_of

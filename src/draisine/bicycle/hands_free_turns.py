@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from draisine.errors import ArgumentError, ModelError, SolverError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.status import ProgressCallback

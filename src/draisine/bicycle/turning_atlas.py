@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, ModelError, SolverError, UnknownNameError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure

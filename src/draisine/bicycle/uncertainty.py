@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.bicycle.characteristic_polynomial import Pencil, TwoWheeler
 from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.newton_batch import BatchNewton, Indices, square_steps
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.program import Program

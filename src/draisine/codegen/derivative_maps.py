@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.runge_kutta import RK4 as TABLEAU
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import FIXED_STEP_RESIDUAL, Equations

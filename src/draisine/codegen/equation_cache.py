@@ -20,7 +20,7 @@ import numpy as np
 from draisine.codegen.cache import cached_object
 from draisine.errors import DataError
 from draisine.expr.expression import Expr
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program.digest import digest_of
 from draisine.program.equations import Equations, Event, check_events
 from draisine.program.serialization import from_bytes, to_bytes

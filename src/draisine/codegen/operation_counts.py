@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from draisine.codegen.passes import NONE, PROLOGUE, Passes, names, parameter_slot
 from draisine.codegen.passes.pipeline import hoisted_parts, linear_solve_parts
 from draisine.dynamics.derive import derive
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program import opcodes as op
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram

@@ -24,9 +24,9 @@ from draisine.control.path import OnPath, Target, on_path
 from draisine.control.stable_inversion import BoundaryValueProblem, Mesh
 from draisine.control.zero_dynamics import ZeroDynamics
 from draisine.errors import ArgumentError, SolverError
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.model.system import System
 from draisine.numerics.number_range import with_number_range
 from draisine.program.arguments import checked
 from draisine.program.equations import Constraint, Equations

@@ -16,9 +16,9 @@ from draisine.dynamics.derive import derive
 from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.model.system import System
 from draisine.program.arguments import numbers, refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, StateValue, named_start

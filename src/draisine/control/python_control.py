@@ -11,8 +11,8 @@ import numpy as np
 from draisine.codegen.jit.kernel import compile
 from draisine.dynamics.derive import derive
 from draisine.dynamics.given_parameters import given_parameters
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import checked, numbers, parameter_values, unknown_name
 from draisine.program.equations import Equations
 from draisine.results.linear import python_control

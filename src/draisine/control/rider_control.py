@@ -24,9 +24,9 @@ from draisine.control.design.closed_loop import close_loop
 from draisine.control.rider_loop import ExactDelay, RiderLoop, pade
 from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import Expr
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.model.system import System
 from draisine.numerics.number_range import with_number_range
 from draisine.numerics.root_finding import bracketed_root
 from draisine.program.equations import Equations

@@ -24,8 +24,8 @@ from draisine.dynamics.verify.sample_states import Motion, SampleState, TypicalS
 from draisine.dynamics.verify.single_derivation import certify_single_derivation
 from draisine.errors import ArgumentError, ModelError, StartError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.number_range import refuse_large_count
 from draisine.numerics.rank import decompose
 from draisine.program.arguments import checked, refuse_unilateral

@@ -38,8 +38,8 @@ from draisine.dynamics.dae.index_report import IndexReport
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented
 from draisine.errors import DraisineError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.rank import row_rank
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations

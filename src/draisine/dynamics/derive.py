@@ -20,9 +20,9 @@ from draisine.dynamics.reduced.formulation import ReducedFormulation, check_iner
 from draisine.dynamics.structure import with_structure
 from draisine.errors import ArgumentError, ExpressionError, ModelError, NotRecursive
 from draisine.expr.expression import Expr
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
+from draisine.model.system import System
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event, check_events
 from draisine.program.program import Program

@@ -25,7 +25,7 @@ from draisine.dynamics.lowering import Scope
 from draisine.expr.expression import Expr, Name
 from draisine.expr.safe_functions import absolute, guard, length, root, where
 from draisine.model.contact.laws import Coulomb, Creep, ShenHedrickElkins
-from draisine.model.items import mode_entries
+from draisine.model.contact_items import mode_entries
 from draisine.model.quantities import Amount, expression_of
 
 LEAST = 1e-9  # N; smallest load at which a wheel has tangential forces

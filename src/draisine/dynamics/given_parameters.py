@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import check_numbers
+from draisine.model.system import System
 from draisine.program.arguments import parameter_values
 from draisine.program.equations import Equations
 

@@ -14,7 +14,8 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr, did_you_mean, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.expr.tree import short
-from draisine.model.items import Coordinate, System
+from draisine.model.items import Coordinate
+from draisine.model.system import System
 from draisine.program.equations import DependentQuantity
 
 Special = Callable[[tuple[Expr, ...]], ca.SX]

@@ -62,7 +62,8 @@ from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.model.contact.laws import Rolling
 from draisine.model.contact.tires import Tire
-from draisine.model.items import Ball, Float, ResidualConstraint, System
+from draisine.model.items import Ball, Float, ResidualConstraint
+from draisine.model.system import System
 from draisine.program.equations import Constraint, Kind, Quantity
 
 SAMPLES = 64  # configurations at which choices of independent velocities are compared

@@ -24,7 +24,8 @@ from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean, names, parse
 from draisine.expr.safe_functions import length
 from draisine.model.contact.laws import Rolling
-from draisine.model.items import GROUND, KnifeEdge, Rotate, mode_entries
+from draisine.model.contact_items import KnifeEdge, mode_entries
+from draisine.model.items import GROUND, Rotate
 from draisine.program.equations import ENERGIES, Constraint, Event, Quantity
 from draisine.program.program import Program
 

@@ -19,8 +19,8 @@ from draisine.estimation.problem import EstimationProblem, build_problem
 from draisine.estimation.single_shooting import SingleShooting
 from draisine.estimation.solve import EXACT, FitMethod, Outcome, evaluate_at_guess, fits_exactly, sizes_of, solve
 from draisine.expr.expression import Expr
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.status import ProgressCallback

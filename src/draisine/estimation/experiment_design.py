@@ -25,9 +25,10 @@ from draisine.estimation.problem import EstimationProblem, build_problem
 from draisine.estimation.single_shooting import SingleShooting, predict
 from draisine.expr.expression import Expr
 from draisine.expr.tree import names as names_in
-from draisine.model.items import Parameter, System
+from draisine.model.items import Parameter
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
+from draisine.model.system import System
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start

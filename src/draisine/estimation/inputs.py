@@ -20,9 +20,9 @@ from draisine.estimation.data import Experiment
 from draisine.expr.expression import Expr, did_you_mean
 from draisine.expr.tree import names as names_in
 from draisine.expr.units import quantity, quantity_in
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
+from draisine.model.system import System
 from draisine.numerics.number_range import with_number_range
 from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.program.equations import Equations

@@ -20,8 +20,8 @@ from draisine.estimation.sensors import Calibration, Readings, Sensor, rows_of
 from draisine.expr.expression import Expr, did_you_mean, evaluate, parse
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.expr.units import fits, quantity_in
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import number_in, refuse_dependent
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction

@@ -14,9 +14,9 @@ from draisine.errors import ArgumentError, require
 from draisine.learning.episodes import Episodes, Outcome, Random, Task, Terminate, checked_step
 from draisine.learning.quantities import Bound, Law, Observe
 from draisine.learning.starts import Reset
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, laws_and_constants
+from draisine.model.system import System
 from draisine.program.arguments import checked_argument
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.learning.quantities import Actions, Expressions, Law, Observe, Part, observed_texts
 from draisine.learning.starts import BLOCK, EpisodeStarts, Reset
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.results.status import Ending
 from draisine.simulation.ensemble.fixed_step_batch import FixedStepBatch, StepProblem

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, StartError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import number_in, numbers, parameter_values, refuse_dependent, unknown_name
 from draisine.program.equations import Equations
 from draisine.simulation.ensemble.distributions import Distribution

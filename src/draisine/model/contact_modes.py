@@ -12,16 +12,16 @@ from typing import TypeVar
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Number, did_you_mean
 from draisine.model.contact.laws import ROLLING
-from draisine.model.items import (
+from draisine.model.contact_items import (
     ContactResistance,
     JointFriction,
     PointContact,
     Stop,
     SurfaceContact,
-    System,
     Wheel,
     resistances_of,
 )
+from draisine.model.system import System
 
 MODES = ("stick", "open")
 Contact = TypeVar("Contact", Wheel, PointContact, SurfaceContact)

@@ -23,7 +23,8 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Name, Number, names
 from draisine.expr.units import MAX_POWER, Dimension, Unit, described, parse_unit, si_text
 from draisine.model.contact.laws import ROLLING
-from draisine.model.items import Output, Rotate, System, Translate, Vector
+from draisine.model.items import Output, Rotate, Translate, Vector
+from draisine.model.system import System
 
 _NUMBER, _PER_SECOND = Unit(), Unit(dimension=Dimension(s=-1))
 _ENERGY = Dimension(m=2, kg=1, s=-2)

@@ -9,10 +9,11 @@ from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, calls, names
 from draisine.model.constraints import LEVELS, pairs, stretch_of
 from draisine.model.file_joints import plain
-from draisine.model.items import ResidualConstraint, System
+from draisine.model.items import ResidualConstraint
 from draisine.model.joints import AXES
 from draisine.model.model import Model
 from draisine.model.quantities import Entry
+from draisine.model.system import System
 from draisine.model.vocabulary import TIME
 
 # -------------------------------------------------------------------- reading

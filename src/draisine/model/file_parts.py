@@ -19,9 +19,9 @@ from draisine.expr.expression import Expr
 from draisine.model.contact.laws import TangentialLaw
 from draisine.model.file_joints import plain
 from draisine.model.file_laws import law_of, law_table
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Entry
+from draisine.model.system import System
 from draisine.parts.catalog import maker, split
 from draisine.parts.record import Part
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from typing import Any
 
 from draisine.expr.expression import Number
+from draisine.model.contact_items import JointFriction, Stop
 from draisine.model.file_joints import plain
-from draisine.model.items import JointFriction, Stop
 from draisine.model.model import Model
 from draisine.model.quantities import Entry
 

@@ -32,30 +32,17 @@ from draisine.expr.expression import Number
 from draisine.expr.tables import Table
 from draisine.model.contact.dry_friction import IMPACT_ORDERS, IMPACTS, DryFriction
 from draisine.model.contact.laws import Rolling
+from draisine.model.contact_items import PointContact, SurfaceContact, Wheel
 from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_laws import law_table
 from draisine.model.file_parts import parts_and_rest
 from draisine.model.file_reading import FORMAT, WORDS, model_of
 from draisine.model.file_stops import friction_table, stop_table
-from draisine.model.items import (
-    ALL,
-    GROUND,
-    Body,
-    DependentParameter,
-    Input,
-    Output,
-    Parameter,
-    Point,
-    PointContact,
-    SurfaceContact,
-    System,
-    Vector,
-    Wheel,
-    Wrench,
-)
+from draisine.model.items import ALL, GROUND, Body, DependentParameter, Input, Output, Parameter, Point, Vector, Wrench
 from draisine.model.model import Model
 from draisine.model.shapes import shape_table
+from draisine.model.system import System
 from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, section, with_line
 from draisine.results.files import read_text
 

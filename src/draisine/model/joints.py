@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Number
-from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate, Vector
+from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, Translate, Vector
 from draisine.model.quantities import Amount, amount_in, named
+from draisine.model.system import System
 
 AXES = ("x", "y", "z")
 Axis = str | Sequence[Amount]

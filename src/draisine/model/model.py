@@ -27,38 +27,32 @@ from draisine.expr.units import si_text, unit_of
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
 from draisine.model.contact.dry_friction import IMPACT_ORDERS, DryFriction, dry_friction
 from draisine.model.contact.laws import ROLLING, Rolling, TangentialLaw
+from draisine.model.contact_items import ContactResistance, JointFriction, KnifeEdge, PointContact, Stop, SurfaceContact, Wheel
 from draisine.model.contact_modes import in_modes
 from draisine.model.ground_profile import profile_of
 from draisine.model.items import (
     GROUND,
     NOTHING,
     Body,
-    ContactResistance,
     Coordinate,
     DependentParameter,
     GeneralizedForce,
     Ground,
     Inertia,
     Input,
-    JointFriction,
-    KnifeEdge,
     ModelEvent,
     Output,
     Parameter,
     Point,
-    PointContact,
     Potential,
-    Stop,
-    SurfaceContact,
-    System,
     Vector,
-    Wheel,
     Wrench,
 )
 from draisine.model.joints import Axis, referred_to, turned_onto
 from draisine.model.quantities import Amount, amount_in, expression_of, named
 from draisine.model.registry import KINDS, in_order, name_of, vector_of, with_checked_texts
 from draisine.model.shapes import Given, shapes_of
+from draisine.model.system import System
 from draisine.model.validate import check_system, check_system_name
 
 

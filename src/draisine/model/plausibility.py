@@ -19,7 +19,9 @@ from draisine.expr.expression import Expr, Number, evaluate, evaluate_number, na
 from draisine.expr.tables import Table
 from draisine.model.constraints import stretch_of
 from draisine.model.contact.dry_friction import DryFriction
-from draisine.model.items import Body, System, Wheel
+from draisine.model.contact_items import Wheel
+from draisine.model.items import Body
+from draisine.model.system import System
 from draisine.model.vocabulary import amounts, joint_amounts
 
 Reals = NDArray[np.float64]

@@ -21,7 +21,8 @@ from typing import Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number
-from draisine.model.items import Joint, JointFriction, Stop
+from draisine.model.contact_items import JointFriction, Stop
+from draisine.model.items import Joint
 from draisine.model.quantities import Amount, amount_in
 from draisine.model.registry import ItemRegistry, Measured, with_checked_texts
 

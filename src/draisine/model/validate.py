@@ -14,24 +14,13 @@ from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, d
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
 from draisine.model.contact.laws import ROLLING, Rolling
+from draisine.model.contact_items import Wheel, mode_entries
 from draisine.model.dimensions import check_dimensions
 from draisine.model.ground_profile import features_of
-from draisine.model.items import (
-    ALL,
-    GROUND,
-    Ball,
-    Float,
-    Glide,
-    Joint,
-    ResidualConstraint,
-    Rotate,
-    System,
-    Translate,
-    Wheel,
-    mode_entries,
-)
+from draisine.model.items import ALL, GROUND, Ball, Float, Glide, Joint, ResidualConstraint, Rotate, Translate
 from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
+from draisine.model.system import System
 from draisine.model.vocabulary import TIME, check_expressions
 from draisine.results.control_characters import refuse_control_characters
 

@@ -16,7 +16,9 @@ from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, did_you_mean, names
 from draisine.model.constraints import stretch_of
 from draisine.model.contact.dry_friction import SLIP
-from draisine.model.items import GROUND, PointContact, Rotate, System, Translate, Vector, Wheel
+from draisine.model.contact_items import PointContact, Wheel
+from draisine.model.items import GROUND, Rotate, Translate, Vector
+from draisine.model.system import System
 
 TIME = "t"
 

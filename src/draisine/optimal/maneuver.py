@@ -23,9 +23,9 @@ from types import EllipsisType
 from typing import TYPE_CHECKING
 
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.model.system import System
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.numerics.number_range import refuse_huge_integers
 from draisine.optimal.adjoint.method import Adjoint

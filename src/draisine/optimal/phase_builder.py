@@ -34,7 +34,7 @@ from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 
 if TYPE_CHECKING:
-    from draisine.model.items import System
+    from draisine.model.system import System
     from draisine.optimal.maneuver import OptimalControlProblem
 
 Reals = NDArray[np.float64]

@@ -35,9 +35,9 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import ArgumentError, DataError, ModelError, UnitError
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Entry
+from draisine.model.system import System
 from draisine.model.toml_files import parse_json, parse_toml, with_line
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.guess import ConstantGuess, Guess, LinearGuess, PerturbedGuess

@@ -25,9 +25,9 @@ from draisine.control.plant import Plant
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr, Name, did_you_mean, evaluate_number, names, parse
 from draisine.expr.tables import Table
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.model.system import System
 from draisine.optimal.contact_phases import refuse_modes
 from draisine.optimal.feedforward import Feedforward
 from draisine.optimal.guess import channel_of

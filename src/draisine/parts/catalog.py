@@ -13,8 +13,8 @@ from draisine.expr.expression import did_you_mean
 from draisine.parts.record import Part
 
 if TYPE_CHECKING:
-    from draisine.model.items import System
     from draisine.model.model import Model
+    from draisine.model.system import System
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ from draisine.dynamics.stabilization import (
 )
 from draisine.errors import ArgumentError, ModelError, SimulationError, UnknownNameError
 from draisine.expr.expression import parse
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import DaeResidual, Program

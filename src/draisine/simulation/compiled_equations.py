@@ -19,7 +19,7 @@ from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_
 from draisine.codegen.jit.sparse_qr import Plan, analyze
 from draisine.codegen.passes import Entry, Guards
 from draisine.errors import ArgumentError
-from draisine.model.items import MODE_ENTRIES
+from draisine.model.contact_items import MODE_ENTRIES
 from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram, SolvedResidual, implicit_form

@@ -10,8 +10,8 @@ import numpy as np
 from draisine.codegen.export import write, write_system
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram

@@ -13,10 +13,10 @@ from draisine.codegen.equation_cache import derive_cached
 from draisine.dynamics.given_parameters import given_parameters
 from draisine.errors import ArgumentError
 from draisine.expr.tree import names
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import lost_masses
 from draisine.model.quantities import laws_and_constants
+from draisine.model.system import System
 from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.program import DaeResidual

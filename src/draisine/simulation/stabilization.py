@@ -16,8 +16,8 @@ from draisine.dynamics.lagrangian.euler_angles import EulerAngleStates
 from draisine.dynamics.stabilization import GGL, Baumgarte, Drift, NoControl, Rattle, Symplectic, VelocityProjection
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import numbers
 from draisine.program.equations import Equations, Event
 from draisine.results.status import Ending, Status

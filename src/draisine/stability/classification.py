@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.stability.routh import characteristic, pairs_on_the_axis, positive_real_roots, root_size, unstable_roots
 from draisine.stability.steady_family import Family

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.dae.as_dae import as_dae
 from draisine.errors import ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations

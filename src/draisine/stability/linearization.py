@@ -23,8 +23,8 @@ from draisine.dynamics.dae.index_reduction import reduce_index
 from draisine.dynamics.derive import derive
 from draisine.dynamics.given_parameters import given_parameters
 from draisine.errors import ArgumentError, SolverError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL
 from draisine.program.arguments import checked, number_in, numbers

@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 
 from draisine.errors import ArgumentError, ModelError, SolverError, StartError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import checked, numbers
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState

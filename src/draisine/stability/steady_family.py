@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
 from draisine.numerics.number_range import counted_range
 from draisine.numerics.rank import independent_columns

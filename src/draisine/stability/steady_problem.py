@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from draisine.dynamics.given_parameters import given_parameters
 from draisine.errors import ArgumentError, SolverError, UnknownNameError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
 from draisine.numerics.rank import independent_columns, unit_rows
 from draisine.program.arguments import parameter_values

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ExpressionError, StartError
 from draisine.expr.expression import Name, evaluate_number
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.view.film.animate import profile_ground
 from draisine.view.film.footage import Footage, Ground

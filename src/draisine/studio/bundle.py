@@ -15,8 +15,8 @@ from typing import Any
 from draisine import gallery
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.simulation.machine_source import machine_script
 from draisine.studio.manifest import Manifest

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine import gallery
 from draisine.errors import ModelError
 from draisine.expr.expression import Number
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program.branches import branches_at
 from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual, Program

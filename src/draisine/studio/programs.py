@@ -22,7 +22,7 @@ from draisine.codegen.restricted.script import script
 from draisine.dynamics.kinematics.twists import body_poses
 from draisine.dynamics.lowering import Scope
 from draisine.errors import DraisineError, ModelError
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.model.vocabulary import amounts
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from draisine.expr.expression import evaluate_number
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program.equations import Equations, Quantity
 
 SPREAD = 2.5  # upper limit of sliders, times the default

@@ -20,8 +20,8 @@ from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.program.switching import switching_functions
 from draisine.results.trajectory import Trajectory

@@ -11,8 +11,8 @@ from typing import Any
 
 from draisine import gallery
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.studio.bundle import Bundle, bundle
 from draisine.studio.page import Page, page

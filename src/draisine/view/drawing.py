@@ -12,8 +12,8 @@ import numpy as np
 from draisine.dynamics.derive import derive
 from draisine.dynamics.kinematics.twists import body_poses
 from draisine.errors import ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.model.validate import check_numbers
 from draisine.program.arguments import checked, parameter_values
 from draisine.program.equations import Equations

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.symbolic.rendering.document import Picture, document
 from draisine.symbolic.rendering.formats import TEXTS

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.stability.modes import Modes
 from draisine.view.drawing import scene_and_poses
 from draisine.view.film.reel import write_gif

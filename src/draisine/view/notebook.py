@@ -15,8 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import ArgumentError, DraisineError, require
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import number_in, unknown_name
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState

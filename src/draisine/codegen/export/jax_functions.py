@@ -19,8 +19,8 @@ import numpy as np
 from draisine.codegen.derivative_maps import DifferentiableMap, Maps, as_maps
 from draisine.codegen.export.casadi_and_jax import as_jax as program_as_jax
 from draisine.errors import ArgumentError, require
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram

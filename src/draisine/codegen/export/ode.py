@@ -14,9 +14,9 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.derive import derive
 from draisine.dynamics.given_parameters import given_parameters
 from draisine.dynamics.input_laws import with_laws
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, laws_and_constants
+from draisine.model.system import System
 from draisine.program.arguments import numbers, parameter_values, refuse_unilateral
 from draisine.program.equations import Equations
 from draisine.program.program import Program

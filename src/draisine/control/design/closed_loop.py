@@ -20,9 +20,9 @@ from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr, Number, did_you_mean, evaluate
 from draisine.expr.safe_functions import SX_FUNCTIONS
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram

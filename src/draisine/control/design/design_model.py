@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.rank import independent_rows
 from draisine.program.equations import Equations
 from draisine.results.controllability import HiddenMode, Structure

@@ -17,9 +17,9 @@ from draisine.control.design.closed_loop import input_laws, with_expressions
 from draisine.control.design.discretization import rates_of, zero_order_hold
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import Expr, Name, Number, atan2, clip, cos, did_you_mean, evaluate_number, names, parse, sin
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.model.system import System
 from draisine.numerics.scaling import unit_scales
 from draisine.program.equations import Equations
 from draisine.results.base import html_table, html_text

@@ -23,9 +23,9 @@ from draisine.control.path import OnPath, on_path
 from draisine.control.plant import Plant, stacked
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr, Name
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.model.system import System
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Quantity
 from draisine.results.base import html_text

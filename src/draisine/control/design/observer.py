@@ -25,9 +25,9 @@ from draisine.control.design.feedback import STEADY, Feedback
 from draisine.control.plant import Plant
 from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import Expr, Name, did_you_mean, evaluate_number, names
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.model.system import System
 from draisine.numerics.riccati import continuous_riccati, discrete_riccati
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Quantity

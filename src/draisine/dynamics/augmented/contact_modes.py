@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from draisine.model.items import MODE_ENTRIES
+from draisine.model.contact_items import MODE_ENTRIES
 from draisine.program.linear_solve import LinearSolveProgram, Pattern, Slots, Solver
 from draisine.program.program import Program
 

@@ -33,7 +33,8 @@ from draisine.dynamics.reduced.usual_modes import usual_programs, usual_system
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
 from draisine.model.contact.dry_friction import IMPACT_ORDERS, SLIP
-from draisine.model.items import System, mode_entries
+from draisine.model.contact_items import mode_entries
+from draisine.model.system import System
 from draisine.program.equations import YIELDING, Equations, Event, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program

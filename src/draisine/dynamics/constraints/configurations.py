@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from draisine.dynamics.constraints.assembled import assembled
 from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
-from draisine.model.items import Ball, Float, System
+from draisine.model.items import Ball, Float
+from draisine.model.system import System
 from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
 from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.casadi_functions import evaluate

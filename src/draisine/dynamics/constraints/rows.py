@@ -27,7 +27,8 @@ from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, walk
 from draisine.model.constraints import PAIRS
-from draisine.model.items import ResidualConstraint, System, Translate
+from draisine.model.items import ResidualConstraint, Translate
+from draisine.model.system import System
 from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.equations import MINUS_TENSION, Constraint, Kind, Quantity
 

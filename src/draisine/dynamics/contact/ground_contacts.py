@@ -40,7 +40,8 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
 from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.contact.laws import Rolling, TangentialLaw
-from draisine.model.items import Coordinate, KnifeEdge, ResidualConstraint, Wheel
+from draisine.model.contact_items import KnifeEdge, Wheel
+from draisine.model.items import Coordinate, ResidualConstraint
 
 
 @dataclass(frozen=True, eq=False)

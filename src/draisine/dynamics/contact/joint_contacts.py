@@ -11,7 +11,8 @@ import casadi as ca
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.model.contact.dry_friction import DryFriction
-from draisine.model.items import JointFriction, ResidualConstraint, Stop
+from draisine.model.contact_items import JointFriction, Stop
+from draisine.model.items import ResidualConstraint
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,8 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name, Number
 from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.contact.laws import ROLLING, TangentialLaw
-from draisine.model.items import GROUND, Coordinate, PointContact, ResidualConstraint
+from draisine.model.contact_items import PointContact
+from draisine.model.items import GROUND, Coordinate, ResidualConstraint
 
 
 @dataclass(frozen=True, eq=False)

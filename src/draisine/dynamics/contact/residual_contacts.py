@@ -21,7 +21,7 @@ from draisine.expr.expression import Expr, Name
 from draisine.expr.safe_functions import length
 from draisine.model.contact.laws import Rolling
 from draisine.model.contact.tires import Tire
-from draisine.model.items import PointContact, Wheel
+from draisine.model.contact_items import PointContact, Wheel
 
 ResidualContact = WheelOnGround | SurfacePair | PointOnSurface
 

@@ -25,7 +25,8 @@ from draisine.dynamics.linear_algebra import dot
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name
 from draisine.model.contact.dry_friction import DryFriction
-from draisine.model.items import ContactResistance, PointContact, ResidualConstraint, Wheel, resistances_of
+from draisine.model.contact_items import ContactResistance, PointContact, Wheel, resistances_of
+from draisine.model.items import ResidualConstraint
 
 CALLS = {"rolling": ("rolling_along", "rolling_across"), "drilling": ("drilling",)}  # measures of expressions
 WAYS = ("along", "across")

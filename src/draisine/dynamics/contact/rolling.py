@@ -42,7 +42,7 @@ from draisine.dynamics.linear_algebra import (
 )
 from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
-from draisine.model.items import KnifeEdge, Wheel
+from draisine.model.contact_items import KnifeEdge, Wheel
 
 
 class WheelContact(NamedTuple):

@@ -22,7 +22,8 @@ from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, s
 from draisine.expr.expression import Call, Expr, Name
 from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.contact.laws import Coulomb, Rolling, TangentialLaw
-from draisine.model.items import Coordinate, ResidualConstraint, SurfaceContact
+from draisine.model.contact_items import SurfaceContact
+from draisine.model.items import Coordinate, ResidualConstraint
 
 ROWS = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2")
 

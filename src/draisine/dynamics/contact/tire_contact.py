@@ -16,7 +16,8 @@ from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.linear_algebra import ZERO, Vec, add, cross, dot, is_zero, scale, sub
 from draisine.dynamics.lowering import Scope
 from draisine.model.contact.tires import Tire, TireForces, TireState, Values, lowered
-from draisine.model.items import ResidualConstraint, mode_entries
+from draisine.model.contact_items import mode_entries
+from draisine.model.items import ResidualConstraint
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from draisine.dynamics.augmented.second_order_system import SecondOrder, does_wo
 from draisine.dynamics.dae.hidden_constraints import solvable
 from draisine.dynamics.dae.second_order_form import MULTIPLIER, second_order
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import ENERGIES, Constraint, Equations, Kind, Quantity
 from draisine.program.linear_solve import Slots

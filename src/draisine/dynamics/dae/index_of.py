@@ -42,8 +42,8 @@ from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Augmented
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram

@@ -17,8 +17,8 @@ from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energ
 from draisine.dynamics.lagrangian.euler_angles import in_euler_angles, own_state
 from draisine.dynamics.mechanism import Mechanism
 from draisine.errors import ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.model.vocabulary import events_with_forces
 from draisine.program.equations import Equations, Kind, Quantity, Structure
 from draisine.program.linear_solve import LinearSolveProgram

@@ -30,7 +30,8 @@ from draisine.dynamics.linear_algebra import (
 )
 from draisine.dynamics.lowering import Scope, affine
 from draisine.expr.expression import Number
-from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate, System, Translate
+from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate, Translate
+from draisine.model.system import System
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from draisine.dynamics.linear_algebra import (
 )
 from draisine.dynamics.lowering import Scope
 from draisine.dynamics.templates import NO_TEMPLATES, TemplateCache
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.program import Program
 
 Rates = Mapping[str, ca.SX]  # velocity name → value; missing names are zero

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from draisine.expr.expression import evaluate_number
-from draisine.model.items import GROUND, KnifeEdge, PointContact, Wheel
+from draisine.model.contact_items import KnifeEdge, PointContact, Wheel
+from draisine.model.items import GROUND
 
 if TYPE_CHECKING:
     from draisine.dynamics.lagrangian.energies import Energies

@@ -26,8 +26,10 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Expr, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.contact.laws import Rolling
-from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, PointContact, Rotate, System, Translate, Wheel
+from draisine.model.contact_items import KnifeEdge, PointContact, Wheel
+from draisine.model.items import GROUND, Ball, Float, Glide, Joint, Rotate, Translate
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.model.vocabulary import events_with_forces
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.program.program import Program

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.lagrangian.energies import Energies, angle_names
 from draisine.expr.expression import names
-from draisine.model.items import Ball, Float, Glide, Joint, Rotate, System
+from draisine.model.items import Ball, Float, Glide, Joint, Rotate
+from draisine.model.system import System
 from draisine.program.equations import Structure
 
 Reals = NDArray[np.float64]

@@ -18,7 +18,7 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.model.contact_modes import in_modes
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program.program import Program
 
 

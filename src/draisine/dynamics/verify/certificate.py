@@ -31,8 +31,8 @@ from draisine.dynamics.verify.agreement import (
 from draisine.dynamics.verify.derivations import ENERGIES, FAMILIES, NEWTON_EULER, DerivationResult, Derivations, State
 from draisine.dynamics.verify.single_derivation import DerivativeCheck, power_gap
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 
 Reals = NDArray[np.float64]
 

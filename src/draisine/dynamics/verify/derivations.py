@@ -34,7 +34,9 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.verify.agreement import AvoidedSingularity
 from draisine.dynamics.verify.sample_states import SampleState, TypicalScales
 from draisine.errors import ModelError
-from draisine.model.items import Float, Glide, KnifeEdge, System, Wheel
+from draisine.model.contact_items import KnifeEdge, Wheel
+from draisine.model.items import Float, Glide
+from draisine.model.system import System
 from draisine.numerics.rank import decompose
 from draisine.program.equations import Equations
 from draisine.program.program import Program

@@ -29,9 +29,11 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import did_you_mean, evaluate_number
 from draisine.expr.tree import names
 from draisine.model.contact.dry_friction import SLIP, DryFriction
+from draisine.model.contact_items import ContactResistance
 from draisine.model.contact_modes import in_modes
-from draisine.model.items import ALL, ContactResistance, System
+from draisine.model.items import ALL
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations, Unilateral
 
 Reals = NDArray[np.float64]

@@ -23,8 +23,8 @@ from draisine.estimation.problem import recording_of
 from draisine.estimation.sensors import Sensor
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import checked, number_in, numbers
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start

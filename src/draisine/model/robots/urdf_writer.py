@@ -18,10 +18,11 @@ import numpy as np
 from draisine.errors import ArgumentError, ExpressionError, ModelError
 from draisine.expr.expression import Call, Expr, Name, evaluate_number, names
 from draisine.model import shapes as solids
-from draisine.model.items import GROUND, Ball, Body, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate
+from draisine.model.items import GROUND, Ball, Body, Coordinate, Displacement, Float, Glide, Joint, Rotate, Translate
 from draisine.model.model import Model
 from draisine.model.robots.mass_properties import Array, MassProperties, Pose
 from draisine.model.robots.robot import MARGIN, UNLIMITED
+from draisine.model.system import System
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.optimal.adjoint.across_modes import ModeAdjoint
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.adjoint.method import Adjoint

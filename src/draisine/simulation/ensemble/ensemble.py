@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.errors import ArgumentError, DataError
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.model.system import System
 from draisine.numerics.number_range import refuse_large_count
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from draisine.dynamics.derive import derive
 from draisine.dynamics.given_parameters import description_of
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import ParameterRules
 from draisine.model.quantities import Amount, laws_and_constants
+from draisine.model.system import System
 from draisine.program.arguments import numbers, parameter_values, refuse_dependent, unknown_name
 from draisine.program.equations import Equations, Event
 from draisine.program.program import DaeResidual

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.equation_cache import derive_cached
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import checked_argument, numbers, parameter_values
 from draisine.program.equations import NO_STRUCTURE, Equations
 from draisine.program.program import DaeResidual

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError, UnknownNameError
 from draisine.expr.expression import did_you_mean
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.continuation import CurvePoint
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations

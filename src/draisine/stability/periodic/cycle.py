@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.assembly import assemble

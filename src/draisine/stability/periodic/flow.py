@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import SolverError, UnknownNameError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.numerics.newton import Newton
 from draisine.numerics.rank import independent_rows
 from draisine.program.arguments import checked

@@ -13,8 +13,8 @@ from typing import Any
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulations import Reduced
 from draisine.errors import ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.results.control_characters import one_line
 from draisine.symbolic.rendering.listing import listing

@@ -16,8 +16,8 @@ from draisine.dynamics.derive import derive
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.expr.expression import Call, Expr, Name, Number
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program, Slot

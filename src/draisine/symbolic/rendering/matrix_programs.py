@@ -10,7 +10,7 @@ import casadi as ca
 from draisine.dynamics.lagrangian.energies import Energies
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.reduced.formulation import ReducedFormulation
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program import opcodes as op
 from draisine.program.program import Program
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from draisine.model.file_constraints import constraint_table
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.arguments import refuse_unilateral
 from draisine.symbolic.rendering.formulas import dotted, latex_name
 from draisine.symbolic.rendering.matrix_programs import Matrices, written_out

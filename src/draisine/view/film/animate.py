@@ -19,8 +19,8 @@ from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.dynamics.kinematics.twists import body_poses
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import evaluate_number
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.results.files import check_target, replacing
 from draisine.results.trajectory import Trajectory

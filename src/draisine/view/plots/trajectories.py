@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.results.channel import Group
 from draisine.results.trajectory import KINETIC, POTENTIAL, TOTAL, WORK, Trajectory
 from draisine.view.plots.canvas import panels

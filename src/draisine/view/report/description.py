@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from draisine.bicycle.whipple_matrices import whipple_matrices
 from draisine.errors import DraisineError
 from draisine.expr.expression import Expr
+from draisine.model.contact_items import PointContact, SurfaceContact, Wheel, resistances_of
 from draisine.model.file_joints import joint_table
-from draisine.model.items import Body, PointContact, SurfaceContact, System, Vector, Wheel, resistances_of
+from draisine.model.items import Body, Vector
+from draisine.model.system import System
 from draisine.program.program import DaeResidual
 from draisine.symbolic.rendering.document import LOOP_CLOSURES
 from draisine.symbolic.rendering.formulas import mathml_name

@@ -12,8 +12,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from draisine.errors import ArgumentError
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start
 from draisine.results.files import replacing

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.derive import derive
 from draisine.expr.expression import Expr, evaluate_number
-from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.system import System
 from draisine.model.validate import check_numbers
 from draisine.program.arguments import numbers, unknown_name
 from draisine.program.equations import Equations

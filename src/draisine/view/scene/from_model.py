@@ -14,9 +14,10 @@ import numpy as np
 from draisine.errors import ExpressionError
 from draisine.expr.expression import Call, Expr, Name, evaluate_number, names, walk
 from draisine.expr.tables import Table
-from draisine.model import items
+from draisine.model import contact_items, items
 from draisine.model.constraints import pairs
-from draisine.model.items import GROUND, System
+from draisine.model.items import GROUND
+from draisine.model.system import System
 from draisine.view.scene.given_shapes import given_solids
 from draisine.view.scene.scene import (
     Array,
@@ -179,7 +180,7 @@ class _SceneBuilder:
 
     # ---------------------------------------------------------------- bodies, contacts, constraints
 
-    def _wheel(self, wheel: items.Wheel) -> None:
+    def _wheel(self, wheel: contact_items.Wheel) -> None:
         center = self._vector(wheel.center)
         joint = next(j for j in self.system.joints if j.child == wheel.body)
         hinged = self._joint_geometry(joint).turn is not None or joint.parent != GROUND

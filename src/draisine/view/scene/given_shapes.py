@@ -8,7 +8,8 @@ import numpy as np
 
 from draisine.expr.expression import Expr, evaluate_number
 from draisine.model import shapes as items
-from draisine.model.items import GROUND, System
+from draisine.model.items import GROUND
+from draisine.model.system import System
 from draisine.view.plots.style import body_colors
 from draisine.view.scene.mesh_files import read_mesh
 from draisine.view.scene.scene import Array, orthonormal_pair

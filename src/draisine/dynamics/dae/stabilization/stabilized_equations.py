@@ -36,7 +36,7 @@ from draisine.dynamics.stabilization import (
 )
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr, parse
-from draisine.model.items import System
+from draisine.model.system import System
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Slots
 from draisine.program.program import Program
