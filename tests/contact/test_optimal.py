@@ -101,7 +101,7 @@ def test_least_time_of_a_block_that_slides_and_then_sticks() -> None:
     hold = dr.maneuver(m).modes(floor="stick").finish(x=1).bounds(push=(-30, 30)).duration(0.2)
     a, b = (30 - 10) / 2, (30 + 10) / 2
     top = np.sqrt(2 / (1 / a + 1 / b))
-    found = slide.minimize("time").then(hold).solve()
+    found = slide.minimize("time").then(hold).solve(refine=dr.optimal.Refinement(seconds=300))
     assert found.solved, found.status
     assert found.phases[0].duration == pytest.approx(top / a + top / b, rel=1e-6)
     assert [c.modes["floor"] for c in found.trajectory.modes] == ["slip", "stick"]
