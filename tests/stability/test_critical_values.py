@@ -301,3 +301,27 @@ def test_disk_on_a_plane() -> None:
     above = found.values > critical.value
     assert found.neutral[above].all() and not found.neutral[~above].all()
     assert "neutral" in " ".join(found.names)
+
+
+@pytest.mark.parametrize("units", [1.0, 1e4])
+@pytest.mark.parametrize("seed", range(6))
+def test_modes_that_exchange_their_signs_are_both_listed(seed: int, units: float) -> None:
+    """As many modes grow on both sides: their shapes tell them."""
+    rng = np.random.default_rng(seed)
+    c, n = rng.uniform(0.2, 0.8), 6
+    turned = rng.normal(size=(n, n)) * np.geomspace(1.0, units, n)[:, None]
+    slopes = np.array([rng.uniform(0.3, 2), -rng.uniform(0.3, 2)]) * rng.choice((-1, 1))
+    rates = [*([0.0, 0.0] if seed % 2 else np.sort(rng.uniform(1, 5, 2)).tolist())]
+    fixed, moved = np.diag(-np.arange(1.0, n + 1)), np.zeros((n, n))
+    size = 1 if seed % 2 else 2
+    for k, (slope, rate) in enumerate(zip(slopes, rates, strict=True)):
+        block = slice(size * k, size * (k + 1))
+        fixed[block, block] = np.array([[0.0, rate], [-rate, 0.0]])[:size, :size] - c * slope * np.eye(size)
+        moved[block, block] = slope * np.eye(size)
+    inverse = np.linalg.inv(turned)
+    found = found_in(Given(turned @ fixed @ inverse, turned @ moved @ inverse), np.linspace(0, 1, (2, 11, 40)[seed % 3]))
+    assert [f.value for f in found] == pytest.approx([c, c], abs=1e-9)
+    expected = sorted((rate, size * int(np.sign(slope))) for rate, slope in zip(rates, slopes, strict=True))
+    mine = sorted((round(f.eigenvalue.imag, 9), f.change) for f in found)
+    assert [change for _, change in mine] == [change for _, change in expected]
+    assert [rate for rate, _ in mine] == pytest.approx([rate for rate, _ in expected], abs=1e-6)

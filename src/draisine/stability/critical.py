@@ -25,6 +25,7 @@ from draisine.errors import SolverError
 from draisine.numerics.root_finding import bracketed_root, multisect
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import Change, Matrices, changes
+from draisine.stability.exchanges import exchanges
 from draisine.stability.mode_names import ModeNames
 from draisine.stability.routh import characteristic
 from draisine.stability.spectrum import Spectrum, clusters
@@ -113,6 +114,7 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     found = changes(matrices, values)
     solver = _Solver(matrices, found.zeros, names)
     events = [event for change in solver.joined(found.brackets) for event in solver.events(change)]
+    events += [event for low, high in found.equal for event in solver.exchanged(low, high)]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit)
         for e in sorted(events, key=lambda e: e.value)
@@ -172,8 +174,9 @@ class _Solver:
 
     def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
         """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
-        if (change.before == change.after).all():
-            return  # a mode touches the axis
+        if (change.before == change.after).all():  # a mode touches the axis, or two exchange their signs
+            yield from self.exchanged(change.low, change.high)
+            return
         real, pairs, double = _modes_that_change(change)
         value = self._solved(change, real, pairs, double)
         if value is None:
@@ -190,6 +193,12 @@ class _Solver:
         if abs(value[0]) <= _ZERO * change.width:
             value = 0.0, value[1]
         yield from self._described(change, *value, real, pairs, double)
+
+    def exchanged(self, low: float, high: float) -> Iterator[_Event]:
+        """One mode begins to grow and another ceases to, at the same value."""
+        ends = [self.matrix(s) for s in (low, high)]
+        for value, eigenvalue, step in exchanges(self.matrices, low, high):
+            yield _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
 
     def _counts(self, at: Array) -> NDArray[np.int64]:
         return Spectrum.of(self.matrices(at)).signatures

@@ -42,10 +42,12 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """All brackets in order, and the number of modes that are zero at every sample."""
+    """All brackets in order, the number of modes that are zero at every sample, and intervals with equal numbers at their ends in
+    which a mode touches the axis, or one begins to grow and another ceases to (`exchanges`)."""
 
     brackets: list[Change]
     zeros: int
+    equal: list[tuple[float, float]]
 
 
 def changes(matrices: Matrices, values: Array) -> Changes:
@@ -66,7 +68,7 @@ def changes(matrices: Matrices, values: Array) -> Changes:
         spectrum = Spectrum(*(np.concatenate(both)[order] for both in parts))
     valid = spectrum.signatures[:, 0] >= 0
     zeros = int(spectrum.zero[valid].sum(axis=1).min()) if valid.any() else 0
-    return Changes(_brackets(at, widths, spectrum.signatures), zeros)
+    return Changes(_brackets(at, widths, spectrum.signatures), zeros, _still_suspicious(at, spectrum))
 
 
 def _first_sampling(values: Array) -> tuple[Array, Array]:
@@ -82,15 +84,27 @@ def _first_sampling(values: Array) -> tuple[Array, Array]:
 
 def _unresolved(at: Array, widths: Array, spectrum: Spectrum) -> Counts:
     """Intervals to halve, by their first sample."""
-    counts = spectrum.signatures
-    known = (counts[1:, 0] >= 0) & (counts[:-1, 0] >= 0)
-    differ = known & (counts[1:] != counts[:-1]).any(axis=1)
+    differ, suspicious = _compared(at, spectrum)
     split = differ & (np.diff(at) > FINE * widths)
-    three = np.flatnonzero(known[1:] & known[:-1] & ~differ[1:] & ~differ[:-1]) + 1
-    suspicious = three[_hidden(at, spectrum, three)]
     for near in (suspicious - 1, suspicious):
         split[near] |= np.diff(at)[near] > HIDDEN * widths[near]
     return np.flatnonzero(split)
+
+
+def _compared(at: Array, spectrum: Spectrum) -> tuple[NDArray[np.bool_], Counts]:
+    """Which intervals have other numbers of modes at both ends, and samples around which equal ones hide something."""
+    counts = spectrum.signatures
+    known = (counts[1:, 0] >= 0) & (counts[:-1, 0] >= 0)
+    differ = known & (counts[1:] != counts[:-1]).any(axis=1)
+    three = np.flatnonzero(known[1:] & known[:-1] & ~differ[1:] & ~differ[:-1]) + 1
+    return differ, three[_hidden(at, spectrum, three)]
+
+
+def _still_suspicious(at: Array, spectrum: Spectrum) -> list[tuple[float, float]]:
+    """Intervals around samples that halving did not resolve, those that overlap made one."""
+    _, samples = _compared(at, spectrum)
+    groups = np.split(samples, np.flatnonzero(np.diff(samples) > 1) + 1) if len(samples) else []
+    return [(float(at[group[0] - 1]), float(at[group[-1] + 1])) for group in groups]
 
 
 def _hidden(at: Array, s: Spectrum, middle: Counts) -> NDArray[np.bool_]:
