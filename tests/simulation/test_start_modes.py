@@ -92,7 +92,8 @@ def test_all_forms_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 np.testing.assert_array_equal(begun.v[member], start.v)
     few = requested.rows(np.array([0, 1]))
     compiled = consistent_starts(problem, few)
-    check_same(compiled, BatchStart(*(numbers[:2] for numbers in (begun.q, begun.v, begun.extra, begun.solved, begun.refused))))
+    parts = (begun.q, begun.v, begun.extra, begun.solved, begun.refused, begun.parameters)
+    check_same(compiled, BatchStart(*(numbers[:2] for numbers in parts)))
     monkeypatch.setattr(solver, "solver_code", lambda: search.run)
     check_same(consistent_starts(problem, few), compiled)
 

@@ -215,8 +215,8 @@ class Windows:
 
     # ------------------------------------------------------------ results
 
-    def _reported(self, which: Sequence[int], states: Reals, carried: Reals, p: Reals) -> list[WindowRun] | None:
-        """Measurements and ends of windows, with derivatives, for all windows at once; None where they are not finite."""
+    def _reported(self, which: Sequence[int], states: Reals, carried: Reals, p: Reals) -> list[WindowRun]:
+        """Measurements and ends of windows, with derivatives, for all windows at once."""
         names, tangent = tuple(c.quantity for c in self.recording.channels), self.tangent
         own, own_and_varied = len(tangent.names), len(tangent.names) + len(self.varied)
         grids = [self.layout.grids[i] for i in which]
@@ -237,8 +237,6 @@ class Windows:
         zeta, rows, by_parameter = tangent.rows(samples[requested], states[requested], given[requested], p)
         reported = rows @ carried[requested]
         reported[:, :, own:own_and_varied] += by_parameter[:, :, : len(self.varied)]
-        if not all(np.isfinite(part).all() for part in (y, by, zeta, reported)):
-            return None
         seen = by_state @ tangent.spans(samples, states, given, p)[:, :, :own] if noisy else by_state
         found = []
         for k, (i, end) in enumerate(zip(which, ends, strict=True)):
