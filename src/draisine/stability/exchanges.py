@@ -6,6 +6,7 @@ Where two modes have nearly one shape, as two that meet at zero and part again, 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -52,15 +53,18 @@ def exchanges(matrices: Matrices, low: float, high: float) -> list[Exchange]:
     if sum(change for _, change in found):
         return []
 
-    def mode(s: float, shape: Complex) -> complex:
+    def mode(shape: Complex, s: float) -> complex:
         values, vectors = _modes(matrices(np.array([s]))[0], scale)
         return complex(values[np.argmax(np.abs(np.conj(shape) @ vectors))])
 
+    def real_part(shape: Complex, s: float) -> float:
+        return mode(shape, s).real
+
     result = []
     for i, change in found:
-        value = bracketed_root(lambda s, shape=first[:, i]: mode(s, shape).real, low, high)
+        value = bracketed_root(partial(real_part, first[:, i]), low, high)
         if np.isfinite(value):
-            result.append(Exchange(value, complex(0.0, abs(mode(value, first[:, i]).imag)), change))
+            result.append(Exchange(value, complex(0.0, abs(mode(first[:, i], value).imag)), change))
     return result
 
 
