@@ -192,8 +192,9 @@ def test_wrong_targets_are_refused(capsys, tmp_path):
         dr.report(dr.gallery.chaplygin_sleigh(), parameters={"offset": 0.3})
     with pytest.raises(KeyError, match="turn_rate"):
         dr.report(dr.gallery.chaplygin_sleigh(), start={"turning_rate": 0.3})
-    with pytest.raises(ValueError, match="until"):
-        dr.report(dr.gallery.damped_pendulum(), -1.0)
+    for until, message in ((-1.0, "must be positive"), ("x.html", r"a file is written by report\(…\)\.save\(path\)")):
+        with pytest.raises(ValueError, match=message):
+            dr.report(dr.gallery.damped_pendulum(), until)
     assert main(["report", "damped_pendulum", "--out", "nowhere/x.html"]) == 2
     assert "no folder 'nowhere'" in capsys.readouterr().err
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from draisine.errors import ArgumentError
 from draisine.model.model import Model
 from draisine.model.system import System
+from draisine.program.arguments import number_in
 from draisine.program.equations import Equations
 from draisine.results.channel import HasState, named_start
 from draisine.results.files import replacing
@@ -117,12 +118,16 @@ def report(
 
             dr.report(dr.gallery.bicycle()).save("bicycle.html")
     """
-    if not until > 0:
-        raise ArgumentError(f"until is the duration of the sample run in seconds and must be positive, got {until}")
+    span = number_in(until, "s", "until")
+    if span is None or not span > 0:
+        raise ArgumentError(
+            f"until is the duration of the sample run in seconds and must be positive, got {until!r}; a file is written by "
+            "report(…).save(path)"
+        )
     swept = {name: sweep_values(name, values) for name, values in (over or {}).items()}
     if len(swept) > 1:
         raise ArgumentError(f"over is one quantity with its values, e.g. {{'speed': np.linspace(0, 10, 101)}}; got {len(swept)}")
-    subject = Subject.of(model, parameters, ReportOptions(named_start(start), float(until), swept, film, title))
+    subject = Subject.of(model, parameters, ReportOptions(named_start(start), span, swept, film, title))
     return _Writer(subject, f"draisine {version('draisine')}", progress).report()
 
 
