@@ -306,7 +306,7 @@ def test_disk_on_a_plane() -> None:
 @pytest.mark.parametrize("units", [1.0, 1e4])
 @pytest.mark.parametrize("seed", range(6))
 def test_modes_that_exchange_their_signs_are_both_listed(seed: int, units: float) -> None:
-    """As many modes grow on both sides: their shapes tell them."""
+    """As many modes grow on both sides; their shapes distinguish them."""
     rng = np.random.default_rng(seed)
     c, n = rng.uniform(0.2, 0.8), 6
     turned = rng.normal(size=(n, n)) * np.geomspace(1.0, units, n)[:, None]

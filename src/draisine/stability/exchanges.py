@@ -1,7 +1,7 @@
 """Values of a sweep at which one mode begins to grow and another ceases to: the numbers of modes are equal on both sides.
 
-What tells them from modes that touch the axis and return is their shapes: through a short interval each mode keeps its own.
-Where two modes have nearly one shape, as two that meet at zero and part again, none is told from the other, and nothing is found.
+Their shapes distinguish them from modes that touch the axis and return: through a short interval each mode keeps its own.
+Where two modes have nearly one shape, as two that meet at zero and part again, they cannot be distinguished: nothing is found.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def exchanges(matrices: Matrices, low: float, high: float) -> list[Exchange]:
     for i in np.flatnonzero(sign[0] * sign[1][partner] < 0):
         others = np.delete(similarity[i], partner[i])
         if similarity[i, partner[i]] < _KEPT or others.max(initial=0.0) > _OTHER:
-            return []  # not told apart
+            return []  # not distinguished
         if before[i].imag >= 0.0:
             found.append((i, int(sign[1][partner[i]]) * (2 if before[i].imag else 1)))
     if sum(change for _, change in found):
