@@ -484,3 +484,16 @@ def test_a_pickled_system_leaves_its_hash_behind():
     assert hash(system) == hash(cart().freeze())
     again = pickle.loads(pickle.dumps(system))
     assert again == system and "_hash" in vars(system) and "_hash" not in vars(again)
+
+
+def test_parameters_that_follow_from_each_other_are_refused_on_a_profile():
+    """The planes and edges of a profile need their values before everything is validated."""
+    m = Model("wheel")
+    m.parameter("a", "b", "m")
+    m.parameter("b", "a", "m")
+    body = m.body("rim", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.planar(body)
+    m.wheel("rim", body, 0.3, friction=0.5)
+    m.ground(profile=[(-1, 0), (0, 0), (0, "a"), (1, "a")])
+    with pytest.raises(ModelError, match="a, b"):
+        m.freeze()

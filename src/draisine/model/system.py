@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.contact.dry_friction import IMPACT_ORDERS
@@ -100,7 +101,11 @@ class System:
         found: dict[str, Expr] = {}
         left = {d.name: d.expression for d in self.dependent_parameters}
         while left:
-            name = next(name for name, expr in left.items() if not names(expr) & left.keys())  # validated: there is no cycle
+            name = next((name for name, expr in left.items() if not names(expr) & left.keys()), None)
+            if name is None:
+                raise ModelError(
+                    f"model {self.name!r}: parameters {', '.join(left)} follow from each other; give one of them a value"
+                )
             found[name] = substitute(left.pop(name), found)
         return found
 
