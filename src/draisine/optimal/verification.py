@@ -100,6 +100,10 @@ def simulate_phase(
     )
     kept = [phase.symbols.state_indices[i] for i in phase.kept_indices]
     restarts = restarts or {}
+    marks = choices.compiled(choices.root.choice).time_marks
+    if marks is not None and method is not None:
+        given_inputs = np.array([given for _, given in driven.intervals(phase)])
+        marks.foresee(np.column_stack([driven.edges[:-1], driven.edges[1:]]), given_inputs, p, method)
     runs: list[Run] = []
     states, breaks = x, np.full((len(driven.edges), len(x)), np.nan)
     breaks[0] = x

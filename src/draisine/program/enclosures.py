@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,16 @@ def _mul(a: Bounds, b: Bounds) -> Bounds:
         products = [0.0 if x == 0.0 or y == 0.0 else x * y for x in map(float, a) for y in map(float, b)]
         if not any(map(math.isnan, products)):
             return np.array(min(products)), np.array(max(products))
-    corners = [np.where((x == 0.0) | (y == 0.0), 0.0, x * y) for x in a for y in b]  # 0·∞ is 0: the factor is exactly zero
-    return np.minimum.reduce(np.broadcast_arrays(*corners)), np.maximum.reduce(np.broadcast_arrays(*corners))
+    pairs = [(x, y) for x in (a if a[0] is not a[1] else a[:1]) for y in (b if b[0] is not b[1] else b[:1])]
+    corners = [_product(x, y) for x, y in pairs]
+    return reduce(np.minimum, corners), reduce(np.maximum, corners)
+
+
+def _product(x: Reals, y: Reals) -> Reals:
+    """0·∞ is 0: the factor is exactly zero."""
+    product = x * y
+    undefined = np.isnan(product)
+    return np.where(undefined & ((x == 0.0) | (y == 0.0)), 0.0, product) if undefined.any() else product
 
 
 def _inverse(a: Bounds) -> Bounds:

@@ -12,7 +12,7 @@ length slowly: step size control follows both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -96,29 +96,30 @@ def find_cells(
     node: int,
     edges: Reals,
     share: float,
-    given: Callable[[Reals, NDArray[np.int64]], Mapping[int, Reals]],
-    count: int = 1,
+    given: Callable[[Reals, NDArray[np.int64], Set[int]], Mapping[int, Reals]],
 ) -> Cells:
-    """The intervals in which a function of time is straight but for a `share` of its range, for `count` sets of numbers.
+    """The intervals in which a function of time is straight but for a `share` of its range, for many sets of numbers.
 
-    `edges` are the ends of the first intervals. `given` are the values of inputs other than time, at times inside the intervals
-    of the sets with given numbers. Where bounds do not become tight, some of the intervals are not settled.
+    `edges` (sets, ends) are the ends of the first intervals of each set. `given` are the values of some inputs other than time, at
+    times inside the intervals of the sets with given numbers. Where bounds do not become tight, some of the intervals are not
+    settled.
     """
     t = graph.input("t", 0)
+    inputs = {n for n in graph.reached([node]) if graph.values[n].kind == INPUT} - {t}
     resolution = 64.0 * float(np.finfo(float).eps) * float(np.abs(edges).max())
 
     def bounded(low: Reals, high: Reals, owner: NDArray[np.int64]) -> Reals:
         """Lowest and highest value, and the deviation from a straight line."""
         one = np.ones_like(low)
-        known: dict[int, Enclosure] = {n: ((v, v), None) for n, v in given(0.5 * (low + high), owner).items()}
+        known: dict[int, Enclosure] = {n: ((v, v), None) for n, v in given(0.5 * (low + high), owner, inputs).items()}
         value, slope = enclose(graph, [node], known | {t: ((low, high), (one, one))})[node]
         down, up = (np.broadcast_to(side, low.shape) for side in value)
         with np.errstate(invalid="ignore"):
             off = np.minimum(up - down, 0.25 * (high - low) * (slope[1] - slope[0]) if slope is not None else 0.0)
         return np.array([down, up, np.where(np.isnan(off), np.inf, off)])
 
-    first = edges.size - 1
-    low, high = np.tile(edges[:-1], count), np.tile(edges[1:], count)
+    count, first = len(edges), edges.shape[1] - 1
+    low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
     owner, level = np.repeat(np.arange(count), first), np.zeros(first * count, dtype=np.int64)
     found = bounded(low, high, owner)
     while True:

@@ -12,6 +12,7 @@ smooth function that varies suddenly, such as a Gaussian pulse, at the ends of t
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ MOST_MARKS = 200_000
 _ROUGH = 2.0  # deviation of a smooth function, relative to the one that matters, up to which an interval is not divided
 _SEPARATE = 4  # smooth functions that are marked one by one; more of them as one sum
 _GOLDEN = 0.6180339887498949
+_TOGETHER = 64  # rows whose intervals are looked at together: memory
 _PARTS = 4  # of a cell, before it is divided further: a cubic may be zero in its middle
 _NO_SWITCHES = SwitchTimes(np.zeros(0), np.zeros((1, 0)), (), np.zeros(0, dtype=bool))
 
@@ -97,17 +99,27 @@ def marks_of_time(
     return Marks(times[order], is_kink, is_stop, values[order][:, usable], curved[usable])
 
 
-def varies_suddenly(fixed: BranchGraph, span: tuple[float, float], u: ArrayLike, p: ArrayLike, share: float) -> NDArray[np.bool_]:
-    """For each row of the inputs `u` and parameters `p` whether the equations have marks. Those that have others than
-    `sharp_functions` have."""
-    given = _Given(fixed, np.atleast_2d(u), np.atleast_2d(p), _NO_SWITCHES, span)
+def varies_suddenly(fixed: BranchGraph, spans: ArrayLike, u: ArrayLike, p: ArrayLike, share: float) -> NDArray[np.bool_]:
+    """For each row of the inputs `u` and parameters `p` whether the equations have marks in a span of time, the same for all or
+    one for each row, all in the same direction. Those that have others than `sharp_functions` have."""
+    inputs, parameters = np.atleast_2d(u), np.atleast_2d(p)
+    count = max(len(inputs), len(parameters))
     if fixed.stops or fixed.kinks or fixed.knots or fixed.chosen:
-        return np.ones(given.count, dtype=bool)
-    found = np.zeros(given.count, dtype=bool)
-    for node in fixed.sharp_functions:
-        cells = find_cells(fixed.graph, node, np.sort(span), _ROUGH * share, given, given.count)
-        found |= sudden_sets(cells, given.count, span[1] < span[0])
+        return np.ones(count, dtype=bool)
+    ends = np.broadcast_to(np.asarray(spans, dtype=float), (count, 2))
+    backwards, found = bool((ends[:, 1] < ends[:, 0]).any()), np.zeros(count, dtype=bool)
+    for first in range(0, count, _TOGETHER):
+        some = slice(first, first + _TOGETHER)
+        given = _Given(fixed, _rows(inputs, some), _rows(parameters, some), _NO_SWITCHES, (0.0, 0.0))
+        for node in fixed.sharp_functions:
+            cells = find_cells(fixed.graph, node, np.sort(ends[some]), _ROUGH * share, given)
+            found[some] |= sudden_sets(cells, len(ends[some]), backwards)
     return found
+
+
+def _rows(values: Reals, some: slice) -> Reals:
+    """Some rows of inputs or parameters; one row alone is that of all runs."""
+    return values if len(values) == 1 else values[some]
 
 
 def _sudden_functions(given: _Given, kinks: Reals, share: float) -> dict[int, Cells]:
@@ -116,7 +128,7 @@ def _sudden_functions(given: _Given, kinks: Reals, share: float) -> dict[int, Ce
     if not fixed.sharp_functions:
         return {}
     edges = np.unique(np.concatenate([span, kinks, given.switches]))
-    found = {node: find_cells(fixed.graph, node, edges, _ROUGH * share, given) for node in fixed.sharp_functions}
+    found = {node: find_cells(fixed.graph, node, edges[None], _ROUGH * share, given) for node in fixed.sharp_functions}
     return {node: cells for node, cells in found.items() if sudden_sets(cells, backwards=span[1] < span[0])[0]}
 
 
@@ -124,18 +136,22 @@ class _Given:
     """What functions of time depend on but time: inputs and parameters, one row for each run, and branches of switches."""
 
     def __init__(self, fixed: BranchGraph, u: Reals, p: Reals, timed: SwitchTimes, span: tuple[float, float]) -> None:
-        self.fixed, self.span, self.count = fixed, span, len(p)
+        self.fixed, self.span = fixed, span
         self._inputs, self._parameters = np.asarray(u, dtype=float), np.asarray(p, dtype=float)
         self.switches, self._numbers = np.sort(timed.times), timed.numbers
         self._branches = timed.branches if span[1] >= span[0] else timed.branches[::-1]
 
-    def __call__(self, times: Reals, row: NDArray[np.int64] | int = 0) -> dict[int, Reals]:
-        """The values by node, at times of the runs with these rows."""
+    def __call__(self, times: Reals, row: NDArray[np.int64] | int = 0, wanted: Set[int] | None = None) -> dict[int, Reals]:
+        """The values by node, at times of the runs with these rows; those that are `wanted`, by default all."""
         g, count = self.fixed.graph, self._parameters.shape[1]
-        rows = np.searchsorted(self.switches, times, side="right")
-        given = {g.input("u", k): np.asarray(values[row]) for k, values in enumerate(self._inputs.T)}
-        given |= {g.input("p", k): np.asarray(values[row]) for k, values in enumerate(self._parameters.T)}
+        given: dict[int, Reals] = {}
+        for slot, table in (("u", self._inputs), ("p", self._parameters)):
+            columns = ((g.input(slot, k), values) for k, values in enumerate(table.T))
+            given |= {n: np.asarray(values[row if len(table) > 1 else 0]) for n, values in columns if wanted is None or n in wanted}
         given |= {g.input("p", count + i): np.asarray(1.0) for i in range(len(self.fixed.switches))}
+        if not self._numbers:
+            return given
+        rows = np.searchsorted(self.switches, times, side="right")
         return given | {g.input("p", count + i): self._branches[rows, column] for column, i in enumerate(self._numbers)}
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from draisine.program.branch_graph import BranchGraph
 from draisine.program.ssa import INPUT
 from draisine.program.switch_times import SwitchTimes
-from draisine.program.time_marks import followed_length, marks_of_time, varies_suddenly
+from draisine.program.time_marks import NO_MARKS, followed_length, marks_of_time, varies_suddenly
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.stepper.memory import MarkTables
 
@@ -31,6 +31,7 @@ class TimeMarks:
     graph: BranchGraph
     switch_times: Callable[[tuple[float, float], Reals, Reals], SwitchTimes] | None = None
     _known: dict[Hashable, MarkTables] = field(default_factory=dict, init=False, repr=False)
+    _smooth: set[Hashable] = field(default_factory=set, init=False, repr=False)
 
     @cached_property
     def determining(self) -> tuple[list[int], list[int]]:
@@ -39,20 +40,30 @@ class TimeMarks:
         every = [self.graph.every[k].argument for k in self.graph.chosen] if self.switch_times is not None else []
         return inputs_of(self.graph, [*arguments, *self.graph.functions_of_time(), *self.graph.sharp_functions, *every])
 
-    def varies_suddenly(self, span: tuple[float, float], u: Reals, p: Reals, method: SteppingMethod) -> NDArray[np.bool_]:
-        """For each row of inputs and parameters whether a run has marks."""
-        return varies_suddenly(self.graph, span, u, p, _crossing_share(method))
+    def varies_suddenly(self, spans: ArrayLike, u: Reals, p: Reals, method: SteppingMethod) -> NDArray[np.bool_]:
+        """For each row of inputs and parameters whether a run has marks in a span of time, the same for all or one for each."""
+        return varies_suddenly(self.graph, spans, u, p, _crossing_share(method))
+
+    def foresee(self, spans: Reals, u: Reals, p: Reals, method: SteppingMethod) -> None:
+        """Note which of many runs, each with its span and inputs, have no marks: one look at all of them takes as long as one at a
+        few of them alone. What was noted before is forgotten."""
+        if self.graph.sharp_functions:
+            smooth = np.flatnonzero(~self.varies_suddenly(spans, u, p, method))
+            self._smooth.clear()
+            self._smooth.update(self._key((spans[k, 0], spans[k, 1]), u[k], p, method) for k in smooth)
+
+    def _key(self, span: tuple[float, float], u: Reals, p: Reals, method: SteppingMethod) -> Hashable:
+        inputs, parameters = self.determining
+        return span, u[inputs].tobytes(), p[parameters].tobytes(), _crossing_share(method), largest_gap(method)
 
     def tables(self, span: tuple[float, float], u: Reals, p: Reals, method: SteppingMethod) -> MarkTables | None:
         """The marks of a run over a span of time, with constant inputs, by a method; many runs share them."""
         if span[0] == span[1]:
             return None
-        inputs, parameters = self.determining
-        share = _crossing_share(method)
-        key = span, u[inputs].tobytes(), p[parameters].tobytes(), share, largest_gap(method)
+        share, key = _crossing_share(method), self._key(span, u, p, method)
         if key not in self._known:
             timed = () if self.switch_times is None else (self.switch_times(span, u, p),)
-            marks = marks_of_time(self.graph, span, u, p, share, *timed)
+            marks = NO_MARKS if key in self._smooth else marks_of_time(self.graph, span, u, p, share, *timed)
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known[key] = MarkTables(
