@@ -71,14 +71,16 @@ def test_a_set_is_installed_with_hashes(
 ) -> None:
     calls = called_instead(lock, monkeypatch, 0)
     lock.install("runtime")
-    assert ["--require-hashes" in call for call in calls] == [True, False]
-    assert "--no-deps" in calls[1] and calls[1][-1] == str(ROOT)
+    assert ["--require-hashes" in call for call in calls] == [True, False, False]
+    assert calls[1][-1] == "check"  # nothing was resolved
+    assert all("--no-deps" in calls[k] for k in (0, 2)) and calls[2][-1] == str(ROOT)
     assert capsys.readouterr().err == ""
 
 
-def test_several_sets_are_one_call(lock: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What each of them needs, once."""
+def test_several_sets_are_shared_out_among_calls(lock: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each of them needs, once; calls side by side have no package in common."""
     wanted: list[set[str]] = []
+    monkeypatch.setattr(lock.os, "cpu_count", lambda: 3)
 
     def run(command: list[str], **how: object) -> SimpleNamespace:
         if "--require-hashes" in command:
@@ -86,9 +88,14 @@ def test_several_sets_are_one_call(lock: ModuleType, monkeypatch: pytest.MonkeyP
         return SimpleNamespace(returncode=0, stderr="", stdout="")
 
     monkeypatch.setattr(lock.subprocess, "run", run)
+    found = []
     for names in (("dev",), ("robots",), ("dev", "robots")):
+        wanted.clear()
         lock.install(*names)
-    dev, robots, both = wanted
+        assert len(wanted) == 3
+        found.append(set.union(*wanted))
+        assert len(found[-1]) == sum(map(len, wanted))
+    dev, robots, both = found
     assert both == dev | robots and "mypy" in both - robots and "mujoco" in both - dev
     calls = called_instead(lock, monkeypatch, 1)
     lock.install("runtime", "dev", "robots")
@@ -102,6 +109,19 @@ def test_what_cannot_be_met_is_said(
     lock.install("test")
     assert calls[-1][-1] == f"{ROOT}[test]" and "--no-deps" not in calls[-1]
     assert re.search(r"cannot be met here \(Python .*\): ERROR: no such wheel\nGoing on with the ranges", capsys.readouterr().err)
+
+
+def test_a_package_more_is_said(lock: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another platform may need what the lock does not name."""
+
+    def run(command: list[str], **how: object) -> SimpleNamespace:
+        missing = "check" in command
+        said = "tqdm 4.67 requires colorama, which is not installed.\n" if missing else ""
+        return SimpleNamespace(returncode=int(missing), stderr="", stdout=said)
+
+    monkeypatch.setattr(lock.subprocess, "run", run)
+    lock.install("runtime")
+    assert "requires colorama, which is not installed.\nGoing on with the ranges" in capsys.readouterr().err
 
 
 def test_an_old_or_absent_lock_is_said(

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -31,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "requirements.lock"
 SETS = {"runtime": "", "docs": "docs", "test": "test", "dev": "dev", "pinocchio": "test,pinocchio", "robots": "test,robots"}
 EVERYTHING = "dev,robots"  # versions are those that serve all of them
+LEAST_SHARE, MOST_CALLS = 20, 4  # packages of one call of pip, and calls side by side
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 
 
@@ -97,14 +99,28 @@ def by_lock(names: Collection[str], quiet: Iterable[str]) -> str | None:
     if f"# ranges {ranges_digest()}" not in text:
         return "pyproject.toml has other ranges than it was made for; `make update` renews it"
     chosen = [entry for entry in entries(text) if not set(names).isdisjoint(entry.sets)]
+    shares = max(1, min(os.cpu_count() or 1, MOST_CALLS, len(chosen) // LEAST_SHARE))
+    with ThreadPoolExecutor(shares) as calls:
+        failed = [reason for reason in calls.map(lambda k: by_pip(chosen[k::shares], quiet), range(shares)) if reason]
+    # Nothing was resolved: whether another platform needs a package more is seen afterwards.
+    return failed[0] if failed else failure(subprocess.run([*PIP, "check"], capture_output=True, text=True))
+
+
+def by_pip(chosen: list[Entry], quiet: Iterable[str]) -> str | None:
+    """Install just these packages; None, or why that is not possible. Calls side by side do not meet: packages are folders."""
     sources = [f"--no-binary={entry.name}" for entry in chosen if not entry.wheels]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requirements.txt"
         file.write_text("\n".join(entry.text() for entry in chosen), encoding="utf-8")
-        how = ["--require-hashes", "--only-binary=:all:", *sources, "--requirement", str(file)]
-        done = subprocess.run([*PIP, *quiet, *how], capture_output=True, text=True)
+        how = ["--no-deps", "--require-hashes", "--only-binary=:all:", *sources, "--requirement", str(file)]
+        return failure(subprocess.run([*PIP, *quiet, *how], capture_output=True, text=True))
+
+
+def failure(done: subprocess.CompletedProcess[str]) -> str | None:
+    """Why a call of pip failed, in one line; None if it did not."""
     errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-    return None if done.returncode == 0 else (errors or done.stderr.splitlines() or ["pip failed"])[0][:300]
+    said = [*errors, *done.stderr.splitlines(), *done.stdout.splitlines(), "pip failed"]
+    return None if done.returncode == 0 else said[0][:300]
 
 
 # ------------------------------------------------------------------------------------------------------ renewing

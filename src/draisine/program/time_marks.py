@@ -147,7 +147,9 @@ class _Given:
         given: dict[int, Reals] = {}
         for slot, table in (("u", self._inputs), ("p", self._parameters)):
             columns = ((g.input(slot, k), values) for k, values in enumerate(table.T))
-            given |= {n: np.asarray(values[row if len(table) > 1 else 0]) for n, values in columns if wanted is None or n in wanted}
+            given |= {
+                n: np.asarray(values[row if len(table) > 1 else 0]) for n, values in columns if wanted is None or n in wanted
+            }
         given |= {g.input("p", count + i): np.asarray(1.0) for i in range(len(self.fixed.switches))}
         if not self._numbers:
             return given
