@@ -14,8 +14,10 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.expr.expression import parse
+from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.program.switching import graph_of_time
 from draisine.program.time_marks import marks_of_time
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.run import integrate
 
 END = 20.0
@@ -182,3 +184,25 @@ def test_parts_of_time_in_which_bounds_do_not_help() -> None:
     law = "exp(-((t - a)/0.3)^2)*sin(30000*(t - a))^2"
     run = dr.simulate(MODEL, 10.0, inputs={"f": law}, samples=2)
     assert run["x_rate"][-1] == pytest.approx(0.15 * math.sqrt(math.pi), rel=1e-6)
+
+
+def test_many_intervals_with_polynomial_inputs_are_foreseen_together() -> None:
+    """What is noted for all intervals together is what each of them gives alone; a narrow passage through zero is a pulse."""
+    y, u = dynamicsymbols("y"), sp.Symbol("u")
+    system = dr.first_order("pulses", {y: sp.exp(-((u / sp.Rational(1, 100)) ** 2)) + sp.cos(u)}, inputs=[u])
+    driven = with_piecewise_inputs(system, ("u",), 5)
+    rng = np.random.default_rng(3)
+    edges = np.sort(rng.uniform(0.0, 9.0, 31))
+    coefficients = rng.normal(size=(30, 6)) * 10.0 ** rng.uniform(-3.0, 0.3, size=(30, 1))
+    inputs = np.column_stack([coefficients, edges[:-1], np.diff(edges)])
+    spans, p, method = np.column_stack([edges[:-1], edges[1:]]), np.zeros(0), dr.methods.DOP853(rtol=1e-10)
+    alone, together = (prepare(driven).compiled(driven.choice).time_marks for _ in range(2))
+    assert alone is not None and together is not None and alone is not together
+    together.foresee(spans, inputs, p, method)
+    marked = []
+    for (begin, end), given in zip(spans, inputs, strict=True):
+        one, other = (marks.tables((begin, end), given, p, method) for marks in (alone, together))
+        assert one is not None and other is not None
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+        marked.append(one.mark_time.size > 0)
+    assert 3 <= sum(marked) <= 27 and len(together._smooth) == 30 - sum(marked)

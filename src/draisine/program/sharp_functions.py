@@ -100,8 +100,8 @@ def find_cells(
 ) -> Cells:
     """The intervals in which a function of time is straight but for a `share` of its range, for many sets of numbers.
 
-    `edges` (sets, ends) are the ends of the first intervals of each set. `given` are the values of some inputs other than time, at
-    times inside the intervals of the sets with given numbers. Where bounds do not become tight, some of the intervals are not
+    `edges` (sets, ends) are the ends of the first intervals of each set. `given` are the values of some inputs other than time,
+    at times inside the intervals of the sets with given numbers. Where bounds do not become tight, some intervals are not
     settled.
     """
     t = graph.input("t", 0)

@@ -45,8 +45,8 @@ class TimeMarks:
         return varies_suddenly(self.graph, spans, u, p, _crossing_share(method))
 
     def foresee(self, spans: Reals, u: Reals, p: Reals, method: SteppingMethod) -> None:
-        """Note which of many runs, each with its span and inputs, have no marks: one look at all of them takes as long as one at a
-        few of them alone. What was noted before is forgotten."""
+        """Note which of many runs, each with its span and inputs, have no marks: a look at all of them takes as long as one
+        at a few of them alone. What was noted before is forgotten."""
         if self.graph.sharp_functions:
             smooth = np.flatnonzero(~self.varies_suddenly(spans, u, p, method))
             self._smooth.clear()
