@@ -119,19 +119,6 @@ def _path(key: str) -> Path:
     return cache_directory() / (digest_of(key.encode()).hexdigest() + _SUFFIX)
 
 
-@cache
-def host_key() -> str:
-    """The properties of this machine on which object code depends."""
-    import llvmlite
-    import llvmlite.binding as llvm
-
-    version = ".".join(str(part) for part in llvm.llvm_version_info)
-    return (
-        f"llvmlite {llvmlite.__version__}; LLVM {version}; {llvm.get_process_triple()}; {llvm.get_host_cpu_name()}; "
-        f"{llvm.get_host_cpu_features().flatten()}; {sys.maxsize.bit_length() + 1} bit"
-    )
-
-
 # -------------------------------------------------------------------------------------------------------- the directory
 
 

@@ -17,7 +17,8 @@ from types import ModuleType
 from typing import Any
 
 from draisine.codegen.background import start
-from draisine.codegen.cache import cached_object, claim, host_key, release, stored_object
+from draisine.codegen.cache import cached_object, claim, release, stored_object
+from draisine.codegen.host import host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
 from draisine.codegen.restricted.types import Options, Record, Type
 from draisine.program.digest import digest_of
