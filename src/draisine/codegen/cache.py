@@ -98,6 +98,14 @@ def stored_object(key: str) -> bytes | None:
         return None  # `cached_object` will warn
 
 
+def is_stored(key: str) -> bool:
+    """Whether there is a file under `key`; only reading tells whether it is whole."""
+    try:
+        return _path(key).exists()
+    except OSError:
+        return False  # `cached_object` will warn
+
+
 def claim(key: str) -> bool:
     """Whether this process is the one to make what belongs under `key`: no other has claimed it, or long ago."""
     try:

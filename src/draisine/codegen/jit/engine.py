@@ -166,8 +166,13 @@ def _new_machine(optimization: int) -> Any:
         features=host().features,
         opt=optimization,
         reloc="pic",
-        codemodel="jitdefault",
+        codemodel=_code_model(),
     )
+
+
+def _code_model() -> str:
+    """Calls by 32 bits where `object_loader` links; LLVM's linker, of which less is known elsewhere, gets what it asks for."""
+    return "small" if object_loader.is_supported() else "jitdefault"
 
 
 @cache

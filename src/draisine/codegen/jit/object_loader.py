@@ -5,12 +5,12 @@ relocations. Anything else is refused (`Refused`), and the linker of LLVM gets i
 
 - [gABI] System V Application Binary Interface, chapter 4 (object files): the records of an ELF file;
 - [psABI] System V ABI, AMD64 supplement, section 4.4 (relocation): table 4.9 has the formulas, in which A is the addend, P the
-  place that is relocated, S the address of the symbol, GOT that of the global offset table and G the offset of a symbol's entry
-  in it.
+  place that is relocated, S the address of the symbol, L that of its entry in the procedure linkage table, GOT that of the global
+  offset table and G the offset of a symbol's entry in it.
 
-Sections, in the order of the file, and a global offset table, which has the addresses of all symbols, lie in one piece of memory.
-Code is compiled for the large code model and reaches the table by differences of 64 bits, so that libraries may be anywhere and
-no stubs are needed. Nothing is unwound through it: modules declare their functions `nounwind`.
+Sections, in the order of the file, and both tables lie in one piece of memory. The global offset table has the addresses of all
+symbols, the procedure linkage table a jump to each of them, since libraries may be farther away than a call of 32 bits reaches.
+Nothing is unwound through the code: modules declare their functions `nounwind`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IDENTIFICATION = b"\x7fELF\x02\x01\x01"  # 64 bits, little-endian, version 1
 _RELOCATABLE, _X86_64 = 1, 62  # ET_REL, EM_X86_64
 # section header: name, type, flags, address, offset, size, link, info, alignment, size of entries
 _SECTION = struct.Struct("<IIQQQQIIQQ")
-_PROGBITS, _SYMTAB, _STRTAB, _RELA, _NOBITS, _REL = 1, 2, 3, 4, 8, 9
+_PROGBITS, _SYMTAB, _RELA, _REL = 1, 2, 4, 9
 _WRITE, _ALLOC, _TLS = 0x1, 0x2, 0x400  # flags
 # symbol: name, kind and binding, visibility, section, value, size
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -40,8 +40,8 @@ _KINDS = frozenset({0, 1, 2, 3})  # NOTYPE, OBJECT, FUNC, SECTION: symbols that 
 _RELOCATION = struct.Struct("<QQq")
 
 _TABLE = "_GLOBAL_OFFSET_TABLE_"
-_ENTRY = 8  # bytes of an entry of the table; every symbol has one
-_WORD = 2**64
+_ENTRY = 8  # bytes of an entry of either table; every symbol has one in both
+_WORD, _HALF = 2**64, 2**31
 _MOST_ALIGNED = 4096  # bytes: memory begins at a page
 
 
@@ -49,13 +49,24 @@ class Refused(Exception):
     """Object code that this loader does not take, or memory that the system does not give."""
 
 
-# Formulas of relocations of 64 bits, by their number, in the letters of [psABI] table 4.9
-FORMULAS: dict[int, Callable[[int, int, int, int, int], int]] = {
-    1: lambda s, a, p, got, g: s + a,  # R_X86_64_64
-    24: lambda s, a, p, got, g: s + a - p,  # R_X86_64_PC64
-    25: lambda s, a, p, got, g: s + a - got,  # R_X86_64_GOTOFF64
-    27: lambda s, a, p, got, g: g + a,  # R_X86_64_GOT64
-    29: lambda s, a, p, got, g: got + a - p,  # R_X86_64_GOTPC64
+class Formula(NamedTuple):
+    """What a relocation writes at its place, in the letters of [psABI] table 4.9, and in how many bytes."""
+
+    value: Callable[[int, int, int, int, int, int], int]  # of S, A, P, L, GOT, G
+    size: int
+
+
+FORMULAS = {
+    1: Formula(lambda s, a, p, l, got, g: s + a, 8),  # R_X86_64_64
+    2: Formula(lambda s, a, p, l, got, g: s + a - p, 4),  # R_X86_64_PC32
+    4: Formula(lambda s, a, p, l, got, g: l + a - p, 4),  # R_X86_64_PLT32
+    9: Formula(lambda s, a, p, l, got, g: g + got + a - p, 4),  # R_X86_64_GOTPCREL
+    24: Formula(lambda s, a, p, l, got, g: s + a - p, 8),  # R_X86_64_PC64
+    25: Formula(lambda s, a, p, l, got, g: s + a - got, 8),  # R_X86_64_GOTOFF64
+    27: Formula(lambda s, a, p, l, got, g: g + a, 8),  # R_X86_64_GOT64
+    29: Formula(lambda s, a, p, l, got, g: got + a - p, 8),  # R_X86_64_GOTPC64
+    41: Formula(lambda s, a, p, l, got, g: g + got + a - p, 4),  # R_X86_64_GOTPCRELX: the instruction may stay as it is
+    42: Formula(lambda s, a, p, l, got, g: g + got + a - p, 4),  # R_X86_64_REX_GOTPCRELX
 }
 
 
@@ -118,8 +129,9 @@ class _Object:
         if not identification.startswith(_IDENTIFICATION) or (kind, machine, size) != (_RELOCATABLE, _X86_64, _SECTION.size):
             raise Refused("this is no relocatable ELF file of x86-64")
         self.sections = [_Section._make(_SECTION.unpack_from(data, at + k * size)) for k in range(count)]
-        self.offsets, self.table = self._layout()
         self.symbols = self._symbols()
+        self.offsets, self.table = self._layout()
+        self.linkage = self.table + _ENTRY * len(self.symbols)
 
     def _layout(self) -> tuple[dict[int, int], int]:
         """Offsets of sections by their number, and of the global offset table behind them."""
@@ -147,12 +159,14 @@ class _Object:
         return self.data[at : self.data.index(0, at)].decode()
 
     def loaded(self, using: Mapping[str, int]) -> LoadedCode:
-        memory = ExecutableMemory(self.table + _ENTRY * len(self.symbols))
+        memory = ExecutableMemory(self.linkage + _ENTRY * len(self.symbols))
         for number, offset in self.offsets.items():
             section = self.sections[number]
             memory.buffer[offset : offset + section.size] = self.data[section.offset : section.offset + section.size]
         addresses = self._addresses(memory.address, using)
         struct.pack_into(f"<{len(addresses)}Q", memory.buffer, self.table, *[address or 0 for address in addresses])
+        jump = b"\xff\x25" + struct.pack("<i", self.table - self.linkage - 6) + b"\xcc\xcc"  # jmp [rip + …], int3, int3
+        memory.buffer[self.linkage : self.linkage + _ENTRY * len(addresses)] = jump * len(addresses)
         self._relocate(memory, addresses)
         memory.seal()
         named = zip(self.symbols, addresses, strict=True)
@@ -172,20 +186,24 @@ class _Object:
         return addresses
 
     def _relocate(self, memory: ExecutableMemory, addresses: list[int | None]) -> None:
-        base, table = memory.address, memory.address + self.table
+        base, table, linkage = memory.address, memory.address + self.table, memory.address + self.linkage
         for section in self.sections:
             if section.kind == _REL:
                 raise Refused("the relocations have no addends")
             if section.kind != _RELA or section.info not in self.offsets:
                 continue
             begin, size = self.offsets[section.info], self.sections[section.info].size
-            for place, info, addend in _RELOCATION.iter_unpack(self.data[section.offset : section.offset + section.size]):
+            for at, info, addend in _RELOCATION.iter_unpack(self.data[section.offset : section.offset + section.size]):
                 number, kind = info >> 32, info & 0xFFFFFFFF
                 address, formula = addresses[number], FORMULAS.get(kind)
-                if formula is None or address is None or place + 8 > size:
-                    raise Refused(f"relocation of kind {kind} at {place} of {self.symbols[number].name!r} is not known here")
-                value = formula(address, addend, base + begin + place, table, _ENTRY * number)
-                struct.pack_into("<Q", memory.buffer, begin + place, value % _WORD)
+                if formula is None or address is None or at + formula.size > size:
+                    raise Refused(f"relocation of kind {kind} at {at} of {self.symbols[number].name!r} is not known here")
+                called = linkage + _ENTRY * number if self.symbols[number].section == _UNDEFINED else address
+                value = formula.value(address, addend, base + begin + at, called, table, _ENTRY * number)
+                if formula.size == 4 and not -_HALF <= value < _HALF:
+                    raise Refused(f"relocation of kind {kind} at {at} of {self.symbols[number].name!r} reaches too far")
+                place = begin + at
+                memory.buffer[place : place + formula.size] = (value % _WORD).to_bytes(8, "little")[: formula.size]
 
 
 def _aligned(offset: int, alignment: int) -> int:
