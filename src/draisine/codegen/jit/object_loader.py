@@ -60,8 +60,6 @@ FORMULAS = {
     1: Formula(lambda s, a, p, l, got, g: s + a, 8),  # R_X86_64_64
     2: Formula(lambda s, a, p, l, got, g: s + a - p, 4),  # R_X86_64_PC32
     4: Formula(lambda s, a, p, l, got, g: l + a - p, 4),  # R_X86_64_PLT32
-    9: Formula(lambda s, a, p, l, got, g: g + got + a - p, 4),  # R_X86_64_GOTPCREL
-    24: Formula(lambda s, a, p, l, got, g: s + a - p, 8),  # R_X86_64_PC64
     25: Formula(lambda s, a, p, l, got, g: s + a - got, 8),  # R_X86_64_GOTOFF64
     27: Formula(lambda s, a, p, l, got, g: g + a, 8),  # R_X86_64_GOT64
     29: Formula(lambda s, a, p, l, got, g: got + a - p, 8),  # R_X86_64_GOTPC64
