@@ -187,8 +187,6 @@ def compute(
 ) -> Computed:
     """The run of `simulate`, before it becomes a trajectory; without `times` the run keeps the accepted steps."""
     clock = Clock()
-    # while this process derives, another one compiles what every run needs, if this is the first on the machine
-    begin_all((SOLVER, stepping_entry(False, False, False)))
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
     _refuse_across_modes(model, until, control, drift)
@@ -322,6 +320,8 @@ def _equations(
     """The equations of a run from `named` start values, and a sentence where given ones were reduced."""
     if not isinstance(model, Equations):
         described = model.freeze() if isinstance(model, Model) else model
+        # Every run needs these: on a new machine another process compiles them while this one derives.
+        begin_all((SOLVER, stepping_entry(False, False, False)))
         return derive_cached(described, laws, events, work=True if driven else None), ""
     if not laws and not events and not isinstance(model.dynamics, DaeResidual):
         return model, ""

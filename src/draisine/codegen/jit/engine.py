@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from draisine.codegen.host import host, host_key
 from draisine.codegen.jit import object_loader
+from draisine.codegen.jit.executable_memory import is_supported
 from draisine.errors import ArgumentError, CompilationError
 
 # External functions of object code. The linker takes them from the process if it exports them, else from the C library.
@@ -172,7 +173,7 @@ def _new_machine(optimization: int) -> Any:
 
 def _code_model() -> str:
     """Calls by 32 bits where `object_loader` links; LLVM's linker, of which less is known elsewhere, gets what it asks for."""
-    return "small" if object_loader.is_supported() else "jitdefault"
+    return "small" if is_supported() else "jitdefault"
 
 
 @cache

@@ -10,6 +10,8 @@ import ctypes
 import mmap
 import os
 import sys
+from functools import cache
+from typing import Any
 
 _PROTECT_READ, _PROTECT_EXECUTE = 1, 4  # PROT_READ and PROT_EXEC of Linux
 
@@ -35,8 +37,13 @@ class ExecutableMemory:
 
     def seal(self) -> None:
         """Make the memory executable, and no longer writable."""
-        protect = ctypes.CDLL(None, use_errno=True).mprotect
-        protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        if protect(self.address, self._size, _PROTECT_READ | _PROTECT_EXECUTE) != 0:
+        if _mprotect()(self.address, self._size, _PROTECT_READ | _PROTECT_EXECUTE) != 0:
             error = ctypes.get_errno()
             raise OSError(error, f"memory cannot be made executable: {os.strerror(error)}")
+
+
+@cache
+def _mprotect() -> Any:
+    function = ctypes.CDLL(None, use_errno=True).mprotect
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return function

@@ -185,6 +185,7 @@ class _Object:
 
     def _relocate(self, memory: ExecutableMemory, addresses: list[int | None]) -> None:
         base, table, linkage = memory.address, memory.address + self.table, memory.address + self.linkage
+        written = memory.buffer
         for section in self.sections:
             if section.kind == _REL:
                 raise Refused("the relocations have no addends")
@@ -201,7 +202,7 @@ class _Object:
                 if formula.size == 4 and not -_HALF <= value < _HALF:
                     raise Refused(f"relocation of kind {kind} at {at} of {self.symbols[number].name!r} reaches too far")
                 place = begin + at
-                memory.buffer[place : place + formula.size] = (value % _WORD).to_bytes(8, "little")[: formula.size]
+                written[place : place + formula.size] = (value % _WORD).to_bytes(8, "little")[: formula.size]
 
 
 def _aligned(offset: int, alignment: int) -> int:
