@@ -25,6 +25,7 @@ from draisine.codegen.jit.object_loader import FORMULAS, Refused, load
 from draisine.codegen.jit.solvers import solvers
 from draisine.errors import CompilationError
 from draisine.gallery import models
+from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
@@ -97,7 +98,8 @@ def kinds_of(data: bytes) -> set[int]:
 
 
 def programs(name: str) -> Iterator[Program | LinearSolveProgram]:
-    equations = dr.derive(dr.gallery.model(name))
+    model = dr.gallery.model(name)
+    equations = model if isinstance(model, Equations) else dr.derive(model)
     for program in (equations.dynamics, equations.report, equations.motion, equations.project, equations.inverse_dynamics):
         if isinstance(program, Program | LinearSolveProgram):
             yield program
