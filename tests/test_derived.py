@@ -23,7 +23,7 @@ from draisine.program.equations import Event
 from draisine.program.serialization import StoredCode
 from draisine.simulation.simulate import simulate
 
-HEAVY = ("casadi", "numba", "scipy", "sympy", "matplotlib", "xarray", "pandas", "rich")
+HEAVY = ("casadi", "llvmlite", "numba", "scipy", "sympy", "matplotlib", "xarray", "pandas", "rich")
 # Runs the command line and says what it imported; the last line is the tale.
 COMMAND = """
 import json, sys

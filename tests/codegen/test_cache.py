@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from draisine.codegen import cache, equation_cache
-from draisine.codegen.cache import cache_directory, cached_object, host_key
+from draisine.codegen.cache import cache_directory, cached_object
+from draisine.codegen.host import host_key
 from draisine.errors import CacheWarning
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="mode bits say nothing there")

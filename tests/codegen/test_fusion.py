@@ -8,7 +8,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.codegen.jit.engine import compile_ir, has_fma, load_object
+from draisine.codegen.host import has_fma
+from draisine.codegen.jit.engine import compile_ir, load_object
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.jit.modules import text_of
 from draisine.program.program import Program

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.codegen.jit.engine import lane_count
+from draisine.codegen.host import lane_count
 from draisine.codegen.jit.kernel import compile
 from draisine.codegen.jit.modules import module_text
 from draisine.codegen.simd import batch_text

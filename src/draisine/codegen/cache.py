@@ -98,6 +98,14 @@ def stored_object(key: str) -> bytes | None:
         return None  # `cached_object` will warn
 
 
+def is_stored(key: str) -> bool:
+    """Whether there is a file under `key`; only reading tells whether it is whole."""
+    try:
+        return _path(key).exists()
+    except OSError:
+        return False  # `cached_object` will warn
+
+
 def claim(key: str) -> bool:
     """Whether this process is the one to make what belongs under `key`: no other has claimed it, or long ago."""
     try:
@@ -117,19 +125,6 @@ def release(key: str) -> None:
 
 def _path(key: str) -> Path:
     return cache_directory() / (digest_of(key.encode()).hexdigest() + _SUFFIX)
-
-
-@cache
-def host_key() -> str:
-    """The properties of this machine on which object code depends."""
-    import llvmlite
-    import llvmlite.binding as llvm
-
-    version = ".".join(str(part) for part in llvm.llvm_version_info)
-    return (
-        f"llvmlite {llvmlite.__version__}; LLVM {version}; {llvm.get_process_triple()}; {llvm.get_host_cpu_name()}; "
-        f"{llvm.get_host_cpu_features().flatten()}; {sys.maxsize.bit_length() + 1} bit"
-    )
 
 
 # -------------------------------------------------------------------------------------------------------- the directory

@@ -9,7 +9,7 @@ packs the arguments of the next samples into vectors, runs the vector code, and 
 repeat it. The results of a sample do not depend on its neighbors and have the bits of the scalar kernel, whatever the number of
 lanes. A single sample takes about as long as with the scalar kernel.
 
-`lane_count` of `jit.engine` is 8 where the registers have 512 bits (AVX-512), 4 with 256 bits (AVX), 2 otherwise (SSE, NEON);
+`lane_count` of `host` is 8 where the registers have 512 bits (AVX-512), 4 with 256 bits (AVX), 2 otherwise (SSE, NEON);
 `$DRAISINE_LANES` forces one of these numbers. LLVM splits vectors that are wider than the registers.
 """
 
@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from draisine.codegen.cache import cached_object
+from draisine.codegen.host import lane_count
 from draisine.codegen.jit.emitter import Emitter, ScalarType
-from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_kernel
+from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_kernel
 from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, llvm_functions
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import hoisted_parts, run_passes

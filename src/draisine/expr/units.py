@@ -152,13 +152,14 @@ _OFFSET = {"°C", "degC", "°F", "degF", "celsius", "fahrenheit"}
 
 
 @cache
-def _symbols() -> dict[str, tuple[Unit, str]]:
-    table = {**_PREFIXED, **_OTHERS}
-    for symbol, (unit, si) in _PREFIXED.items():
-        for prefix, exponent in _PREFIXES.items():
-            # Symbols without prefix take precedence: "min" is a minute, "h" an hour.
-            table.setdefault(prefix + symbol, (Unit(Fraction(10) ** exponent) * unit, si))
-    return table
+def _known(symbol: str) -> tuple[Unit, str] | None:
+    """The unit of a symbol, with or without a prefix, and its text in SI units."""
+    # Symbols without prefix take precedence: "min" is a minute, "h" an hour.
+    found = _PREFIXED.get(symbol) or _OTHERS.get(symbol)
+    if found is None and symbol[:1] in _PREFIXES and symbol[1:] in _PREFIXED:
+        unit, si = _PREFIXED[symbol[1:]]
+        found = Unit(Fraction(10) ** _PREFIXES[symbol[0]]) * unit, si
+    return found
 
 
 # -------------------------------------------------------------------- reading
@@ -257,11 +258,11 @@ class _UnitParser:
     def symbol(self, text: str) -> Unit:
         if text in _OFFSET:
             raise UnitError(f"{self.text!r}: {text} is a scale with an offset, which is not supported; use kelvin, 'K'")
-        known = _symbols()
-        if text not in known:
+        known = _known(text)
+        if known is None:
             common = [*_PREFIXED, *_OTHERS, "kg", "mm", "cm", "km", "ms", "kN", "kW"]
             raise UnitError(f"{self.text!r} is not a unit: {text!r} is unknown{did_you_mean(text, common)}")
-        return known[text][0]
+        return known[0]
 
 
 def si_text(text: str) -> str:
@@ -273,7 +274,9 @@ def si_text(text: str) -> str:
     parse_unit(text)
     found = [match for match in _TOKEN.finditer(text) if match["symbol"]]
     for match in reversed(found):
-        si = _symbols()[match["symbol"]][1]
+        known = _known(match["symbol"])
+        assert known is not None, "the text was parsed"
+        si = known[1]
         composite = len(found) > 1 or len(match["symbol"]) < len(text.strip())
         replacement = f"({si})" if composite and re.search(r"[*/]", si) else si
         text = text[: match.start("symbol")] + replacement + text[match.end("symbol") :]

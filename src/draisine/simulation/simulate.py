@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.equation_cache import derive_cached
+from draisine.codegen.restricted.entry import begin_all
 from draisine.dynamics.given_parameters import given_parameters
 from draisine.errors import ArgumentError
 from draisine.expr.tree import names
@@ -28,12 +29,14 @@ from draisine.simulation.contact_warnings import has_margins
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import InitialGuess, plain
 from draisine.simulation.initial.result import start_notes
+from draisine.simulation.initial.solver import SOLVER
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.report_values import reporter
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
 from draisine.simulation.run_warnings import passed_at_start
 from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled
+from draisine.simulation.stepper.memory import stepping_entry
 from draisine.simulation.trajectory_from_run import DenseOutput, trajectory_of
 
 if TYPE_CHECKING:
@@ -317,6 +320,8 @@ def _equations(
     """The equations of a run from `named` start values, and a sentence where given ones were reduced."""
     if not isinstance(model, Equations):
         described = model.freeze() if isinstance(model, Model) else model
+        # Every run needs these: on a new machine another process compiles them while this one derives.
+        begin_all((SOLVER, stepping_entry(False, False, False)))
         return derive_cached(described, laws, events, work=True if driven else None), ""
     if not laws and not events and not isinstance(model.dynamics, DaeResidual):
         return model, ""

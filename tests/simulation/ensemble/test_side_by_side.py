@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.codegen.jit.engine import lane_count
+from draisine.codegen.host import lane_count
 from draisine.codegen.jit.kernel import compile_hoisted
 from draisine.codegen.passes import parameter_slot
 from draisine.codegen.passes.pipeline import hoisted_parts

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from draisine.codegen.jit.engine import has_fma
+from draisine.codegen.host import has_fma
 from draisine.program import opcodes as op
 
 # LLVM has no freedom of rounding: what is fused is written so (`Emitter.fused`), so that code has the same bits at all levels of

@@ -1,7 +1,8 @@
 """Interface to LLVM: text of intermediate code → object code → an address in this process.
 
 `compile_ir` makes relocatable object code for this machine's CPU; `load_object` links it into the process in well under a
-millisecond, any number of times. Only llvmlite is needed. Nothing here depends on programs.
+millisecond, any number of times: by `object_loader`, or by LLVM what that refuses. Only llvmlite is needed, which is imported
+where code is compiled. Nothing here depends on programs.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
-import llvmlite.binding as llvm
-
-from draisine.codegen.cache import host_key
+from draisine.codegen.host import host, host_key
+from draisine.codegen.jit import object_loader
+from draisine.codegen.jit.executable_memory import is_supported
 from draisine.errors import ArgumentError, CompilationError
 
 # External functions of object code. The linker takes them from the process if it exports them, else from the C library.
@@ -31,7 +32,6 @@ MEMORY = ("malloc", "free")
 # time in long code and gains nothing. Level 0 compiles in a quarter of the time of level 1; its code takes 1.6 times as long.
 KERNEL_LEVEL, QUICK_LEVEL = 1, 0
 _LEVEL_VARIABLE = "DRAISINE_KERNEL_LEVEL"
-_LANES_VARIABLE = "DRAISINE_LANES"
 _KEPT_BYTES = 256 * 1024  # of the longest code that stays loaded when its kernels are gone
 
 
@@ -65,20 +65,6 @@ def is_level_given() -> bool:
     return bool(os.environ.get(_LEVEL_VARIABLE))
 
 
-def lane_count() -> int:
-    """Doubles in a vector: those of this machine's registers, or 2, 4 or 8 as in `$DRAISINE_LANES`."""
-    given = os.environ.get(_LANES_VARIABLE, "")
-    if given not in ("", "2", "4", "8"):
-        raise ArgumentError(f"{_LANES_VARIABLE} is {given!r}, but vectors have 2, 4 or 8 lanes; set one of these or none")
-    return int(given or _register_lanes())
-
-
-@cache
-def _register_lanes() -> int:
-    features = llvm.get_host_cpu_features()
-    return 8 if features.get("avx512f") and features.get("avx512dq") else 4 if features.get("avx") else 2
-
-
 def kernel_key(quick: bool = False) -> str:
     """What the object code of a kernel depends on besides its text; part of its key in the cache."""
     return f"level {kernel_level(quick)}; {host_key()}"
@@ -89,21 +75,14 @@ def compile_kernel(text: str, quick: bool = False) -> bytes:
     return compile_ir(text, kernel_level(quick))
 
 
-@cache
-def has_fma() -> bool:
-    """Whether this processor multiplies and adds with one rounding; every processor that is not an x86 does."""
-    if not llvm.get_process_triple().startswith(("x86", "i386", "i486", "i586", "i686")):
-        return True
-    features = llvm.get_host_cpu_features()
-    return any(features.get(name) for name in ("fma", "fma4", "avx512f"))
-
-
 def compile_ir(text: str, optimization: int = 2, passes: int = 0, inlining: int = 225) -> bytes:
     """Object code for this CPU from the text of an LLVM module.
 
     Code with loops needs LLVM's optimization passes, of level `passes`; straight-line code does not. `inlining` is the largest
     cost at which a function called from several places is inlined.
     """
+    import llvmlite.binding as llvm
+
     machine = _machine(optimization)
     try:
         module = llvm.parse_assembly(text)
@@ -123,17 +102,28 @@ def compile_ir(text: str, optimization: int = 2, passes: int = 0, inlining: int 
 
 def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int] | None = None) -> LoadedObject:
     """Link object code and export `symbol` and `others` (see `address_of`); `using`: addresses of functions that it calls."""
+    symbols = (symbol, *others)
+    try:
+        linked: Any = object_loader.load(data, symbols, using or {})
+    except object_loader.Refused:
+        linked = link_by_llvm(data, symbols, using or {})
+    return LoadedObject(int(linked[symbol]), linked, len(data))
+
+
+def link_by_llvm(data: bytes, symbols: Sequence[str], using: Mapping[str, int]) -> Any:
+    """Object code of any platform, linked by LLVM: addresses by symbol, valid as long as this object lives."""
+    import llvmlite.binding as llvm
+
     linker = _linker()
     builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
-    for name, address in {**_missing_mathematics(), **(using or {})}.items():
+    for name, address in {**_missing_mathematics(), **using}.items():
         builder.import_symbol(name, address)
-    for name in (symbol, *others):
+    for name in symbols:
         builder.export_symbol(name)
     try:
-        library = builder.link(linker.compiler, f"draisine {next(linker.numbers)}")
+        return builder.link(linker.compiler, f"draisine {next(linker.numbers)}")
     except RuntimeError as error:
-        raise CompilationError(f"object code with symbol {symbol!r} cannot be linked: {str(error).strip()}") from error
-    return LoadedObject(int(library[symbol]), library, len(data))
+        raise CompilationError(f"object code with symbol {symbols[0]!r} cannot be linked: {str(error).strip()}") from error
 
 
 def load_kernel(data: bytes, *symbols: str, using: Mapping[str, int] | None = None) -> LoadedObject:
@@ -156,6 +146,8 @@ class _Linker(NamedTuple):
 
 @cache
 def _linker() -> _Linker:
+    import llvmlite.binding as llvm
+
     return _Linker(llvm.create_lljit_compiler(_new_machine(2)), count())
 
 
@@ -165,21 +157,30 @@ def _machine(optimization: int) -> Any:
 
 
 def _new_machine(optimization: int) -> Any:
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
+    target = llvm.Target.from_triple(host().triple)
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        cpu=host().processor,
+        features=host().features,
         opt=optimization,
         reloc="pic",
-        codemodel="jitdefault",
+        codemodel=_code_model(),
     )
+
+
+def _code_model() -> str:
+    """Calls by 32 bits where `object_loader` links; LLVM's linker, of which less is known elsewhere, gets what it asks for."""
+    return "small" if is_supported() else "jitdefault"
 
 
 @cache
 def _missing_mathematics() -> dict[str, int]:
     """Functions that the process does not export (static builds of Python, Windows), from the C library."""
+    import llvmlite.binding as llvm
+
     missing = [name for name in (*MATHEMATICS, *MEMORY) if not llvm.address_of_symbol(name)]
     if not missing:
         return {}

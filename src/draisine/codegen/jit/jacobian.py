@@ -18,8 +18,9 @@ of unit directions are not either: all entries of the results that depend on it 
 from __future__ import annotations
 
 from draisine.codegen.cache import cached_object
+from draisine.codegen.host import lane_count
 from draisine.codegen.jit.emitter import DOUBLE, ScalarType
-from draisine.codegen.jit.engine import compile_kernel, kernel_key, lane_count, load_kernel
+from draisine.codegen.jit.engine import compile_kernel, kernel_key, load_kernel
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.llvm import FLAT_SYMBOL, MAP_SYMBOL, SYMBOL, entry_points, llvm_functions
 from draisine.codegen.passes import ALL, Passes

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.cache import cached_object, stored_object, without_collection
-from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, lane_count, load_kernel
+from draisine.codegen.host import lane_count
+from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_kernel
 from draisine.codegen.jit.python_call import is_compiled, quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
 from draisine.codegen.jit.solvers import solvers

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.cache import cached_object, host_key, stored_object
+from draisine.codegen.cache import cached_object, stored_object
+from draisine.codegen.host import host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.program.program import Slot
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from draisine.codegen.cache import cached_object, host_key
+from draisine.codegen.cache import cached_object
+from draisine.codegen.host import host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.jit.sparse_qr import factorize, solve
 from draisine.codegen.restricted.entry import digest, llvm_text

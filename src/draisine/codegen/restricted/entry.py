@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -17,7 +17,8 @@ from types import ModuleType
 from typing import Any
 
 from draisine.codegen.background import start
-from draisine.codegen.cache import cached_object, claim, host_key, release, stored_object
+from draisine.codegen.cache import cached_object, claim, is_stored, release, stored_object
+from draisine.codegen.host import host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
 from draisine.codegen.restricted.types import Options, Record, Type
 from draisine.program.digest import digest_of
@@ -74,8 +75,9 @@ class Entry:
         known = _LOADED.get(key)
         if known is not None and (known.optimized or (at_once and stored_object(key) is None)):
             return known
-        if not at_once or is_level_given() or stored_object(key) is not None:
-            known = Code(load_object(cached_object(key, self.compile), SYMBOL))
+        stored = stored_object(key)
+        if not at_once or is_level_given() or stored is not None:
+            known = Code(load_object(stored or cached_object(key, self.compile), SYMBOL))
         else:
             known = Code(load_object(self._quick_object(), SYMBOL), optimized=False)
             self.begin()
@@ -83,11 +85,13 @@ class Entry:
         return known
 
     def begin(self) -> None:
-        """Have another process compile what is not there yet, if none does: first without optimization, then with it. Called some
-        time before `load(at_once=True)`, it saves the time of that. Where `$DRAISINE_KERNEL_LEVEL` is set nothing is begun."""
-        key, known = self.key, _LOADED.get(self.key)
-        if (known is None or not known.optimized) and not is_level_given() and stored_object(key) is None and claim(key):
-            start(__name__, optimize.__name__, self._as_text())
+        """Have another process compile what is not there yet, see `begin_all`."""
+        begin_all([self])
+
+    def is_missing(self) -> bool:
+        """Whether this process, and the disk, have no optimized code. Where `$DRAISINE_KERNEL_LEVEL` is set nothing is."""
+        known = _LOADED.get(self.key)
+        return (known is None or not known.optimized) and not is_level_given() and not is_stored(self.key)
 
     @property
     def home(self) -> ModuleType:
@@ -111,13 +115,13 @@ class Entry:
         """Object code without optimization, from disk if it is there."""
         return cached_object(f"not optimized; {self.key}", lambda: compile_ir(self.text(), optimization=0))
 
-    def _as_text(self) -> str:
+    def _as_list(self) -> list[Any]:
         fixed = [(record.__module__, record.__name__, name, value) for (record, name), value in self.fixed.items()]
-        return json.dumps([self.module, self.function, self.sources, fixed, self.passes])
+        return [self.module, self.function, self.sources, fixed, self.passes]
 
     @staticmethod
-    def _from_text(text: str) -> Entry:
-        module, function, sources, fixed, passes = json.loads(text)
+    def _from_list(given: list[Any]) -> Entry:
+        module, function, sources, fixed, passes = given
         fields = {(getattr(import_module(place), record), name): value for place, record, name, value in fixed}
         return Entry(module, function, tuple(sources), fields, passes)
 
@@ -125,14 +129,27 @@ class Entry:
 _LOADED: dict[str, Code] = {}  # by key, for the life of the process
 
 
+def begin_all(entries: Iterable[Entry]) -> None:
+    """Have another process compile what is not there yet, if none does: all without optimization in this order, then with it.
+
+    Called some time before `Entry.load(at_once=True)`, this saves the time of that, if the machine has a processor to spare.
+    """
+    claimed = [entry for entry in entries if entry.is_missing() and claim(entry.key)]
+    if claimed:
+        start(__name__, optimize.__name__, json.dumps([entry._as_list() for entry in claimed]))
+
+
 def optimize(text: str) -> None:
-    """What a process in the background does: compile an entry without optimization, unless that is there, and with it."""
-    entry = Entry._from_text(text)
+    """What a process in the background does: compile entries without optimization, unless that is there, and with it."""
+    entries = [Entry._from_list(given) for given in json.loads(text)]
     try:
-        entry._quick_object()
-        cached_object(entry.key, entry.compile)
+        for entry in entries:
+            entry._quick_object()
+        for entry in entries:
+            cached_object(entry.key, entry.compile)
     finally:
-        release(entry.key)
+        for entry in entries:
+            release(entry.key)
 
 
 def llvm_text(

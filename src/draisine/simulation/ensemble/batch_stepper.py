@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.engine import lane_count
+from draisine.codegen.host import lane_count
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.codegen.simd import VectorKernel, compile_vector
 from draisine.program.equations import Equations
