@@ -25,7 +25,8 @@ def test_angles_are_read_in_degrees_and_drawn_in_radians(ride):
     (axes,) = channel_figure(ride, "lean").axes
     axes.figure.canvas.draw()
     assert axes.get_ylabel() == "lean [°]"
-    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), ride["lean"])
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), ride.curve("lean")[1])
+    assert np.abs(axes.get_lines()[0].get_ydata()).max() == pytest.approx(np.abs(ride["lean"]).max())
     shown = [float(tick.get_text().replace("−", "-")) for tick in axes.get_yticklabels()]
     np.testing.assert_allclose(shown, np.degrees(axes.get_yticks()), atol=1e-5)
     assert all(abs(value - round(value, 2)) < 1e-9 for value in shown)  # round numbers of degrees

@@ -142,7 +142,7 @@ def _compared(runs: Mapping[str, dr.Trajectory]) -> Any:
         drawing, axes = panels(2, PAGE, 0.6 * PAGE)
         for (name, run), look in zip(runs.items(), ("-", "--"), strict=True):
             axes[0].plot(run.time, np.degrees(run["lean"]), look, label=name)
-            axes[1].plot(run.time, run["steer_torque"], look)
+            axes[1].plot(*run.curve("steer_torque"), look)
         for panel, text in zip(axes, ("lean [°]", "steer torque [N m]"), strict=True):
             panel.set_ylabel(text)
             panel.margins(x=0)

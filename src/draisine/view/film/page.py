@@ -79,11 +79,7 @@ def film_data(takes: Sequence[Footage], layers: Sequence[str] = ()) -> dict[str,
         "travels": traveled > _FAR * main.extent,
         "layers": list(layers),
         "force_scale": force_scale(takes),
-        "charts": [
-            {"label": _titled(q.name, unit), "unit": unit, "steps": q.stepwise}
-            for q in main.charts
-            for unit in (pretty_unit(q.shown[1]),)
-        ],
+        "charts": [{"label": _titled(q.name, unit), "unit": unit} for q in main.charts for unit in (pretty_unit(q.shown[1]),)],
         "ground": ground(main, low, high),
         "casts": [cast(take) for take in takes],
         "runs": [_run(take, rank) for rank, take in enumerate(takes)],
@@ -113,7 +109,7 @@ def _run(take: Footage, rank: int) -> dict[str, Any]:
         ],
         "forces": [{"name": force.name, "at": floats(force.at), "vector": floats(force.vector)} for force in take.forces],
         "contacts": [{"name": c.name, "at": floats(c.at), "colors": list(c.colors)} for c in take.contacts],
-        "charts": [floats(quantity.shown[0]) for quantity in take.charts],
+        "charts": [{"times": floats(q.times), "values": floats(q.shown[0])} for q in take.charts],
         "lifts": [{"name": name.replace("_", " "), "force": floats(force)} for name, force in take.lifts.items()],
     }
 

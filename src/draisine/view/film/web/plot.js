@@ -64,21 +64,19 @@
       this.pen.stroke();
     }
 
-    /** A line through `count` points, or steps from each to the next, broken where a value is not a number; no more points than can be seen. */
-    line(count, xOf, yOf, { color, width = 1.8, alpha = 1, dash = [], steps = false }) {
+    /** A line through `count` points, broken where a value is not a number; no more points than can be seen. */
+    line(count, xOf, yOf, { color, width = 1.8, alpha = 1, dash = [] }) {
       const { pen } = this;
       pen.strokeStyle = color;
       pen.lineWidth = width;
       pen.globalAlpha = alpha;
       pen.setLineDash(dash);
       pen.beginPath();
-      let down = false, before = NaN;
+      let down = false;
       const every = Math.max(1, Math.floor(count / (3 * this.w)));
       for (let k = 0; k < count; k += every) {
         const v = yOf(k);
         if (!Number.isFinite(v)) { down = false; continue; }
-        if (down && steps && v !== before) pen.lineTo(this.px(xOf(k)), this.py(before));
-        before = v;
         if (down) pen.lineTo(this.px(xOf(k)), this.py(v)); else pen.moveTo(this.px(xOf(k)), this.py(v));
         down = true;
       }
