@@ -112,7 +112,7 @@ def _limits(rides: dict[str, dr.optimal.Solution]) -> Any:
             used.axhline(GRIP, color=FAINT, lw=0.8, ls="--")
             load.axhline(LOAD, color=FAINT, lw=0.8, ls="--")
             used.set_ylim(0, 1.25)
-            used.set_ylabel("friction used")
+            used.set_ylabel("friction used [–]")
             load.set_ylabel("load [N]")
             legend_above(used, PAGE)
         axes[-1].set_xlabel("time [s]")

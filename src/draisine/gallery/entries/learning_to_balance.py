@@ -125,7 +125,7 @@ def bicycle_learns_to_balance(candidates: int = 256, starts: int = 8, rounds: in
 
 
 def _losses(found: Reals, along: Reals) -> Any:
-    with single_panel("round", "lost reward of an episode", height=0.45 * PAGE) as (drawing, axes):
+    with single_panel("round [–]", "lost reward of an episode [–]", height=0.45 * PAGE) as (drawing, axes):
         rounds = np.arange(1, len(found) + 1)
         every = np.broadcast_to(rounds[:, None], found.shape)
         axes.plot(every.ravel(), found.ravel(), ".", color="0.75", markersize=2, zorder=1, label="candidates")

@@ -107,7 +107,7 @@ def _drawn(runs: dict[str, dr.Trajectory]) -> Any:
             lean.plot(run.time, -np.degrees(run["lean"]), label={"ice": "on ice", "brake": "by the front brake"}[name])
             used.plot(*run.curve("front_friction_used"))
         lean.set_ylabel("lean to the left [°]")
-        used.set_ylabel("friction used in front")
+        used.set_ylabel("friction used in front [–]")
         used.set_xlabel("time [s]")
         legend_above(lean, 0.9 * PAGE)
     return drawing

@@ -116,7 +116,7 @@ def _drawn(run: dr.Trajectory) -> Any:
         for wheel in ("front", "rear"):
             used.plot(*run.curve(f"{wheel}_friction_needed"), label=wheel)
         used.axhline(GRIP, color=FAINT, lw=0.8, ls="--")
-        used.set_ylabel("friction used")
+        used.set_ylabel("friction used [–]")
         used.set_xlabel("time [s]")
         legend_above(used, 0.9 * PAGE)
     return drawing
