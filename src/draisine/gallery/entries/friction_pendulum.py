@@ -108,10 +108,10 @@ def _picture(run: dr.Trajectory, data: Any, reported: dr.estimation.FilterResult
         tension, error = (drawing.add_subplot(grid[row, :], sharex=marker) for row in (1, 2))
         for k, (column, (name, _)) in enumerate(MEASURED.items()):
             marker.plot(data["time"], data[column], ".", color=COLORS[k], ms=4)
-            marker.plot(*reported.curve(name), color=COLORS[k], lw=1.0, label=f"{name}, seen and found")
+            marker.plot(reported.time, reported[name], color=COLORS[k], lw=1.0, label=f"{name}, seen and found")
         marker.set_ylabel("marker [m]")
         legend_above(marker, PAGE)
-        tension.plot(*reported.curve("tension"), color=COLORS[0], lw=1.0)
+        tension.plot(reported.time, reported["tension"], color=COLORS[0], lw=1.0)
         tension.set_ylabel("tension/(m l) [1/s²]")
         half = 1.96 * reported.deviation("tension")
         error.fill_between(reported.time, -1e3 * half, 1e3 * half, color=COLORS[0], alpha=0.25, lw=0, label="95 %")

@@ -334,7 +334,7 @@
     clock() {
       const { riding, rate, frames, pace } = this, slow = riding && rate < 0.95 * pace, known = riding && Number.isFinite(rate);
       const words = slow ? ` · ${rate.toFixed(2)}×, slower than ${pace === 1 ? "real time" : `the ${pace}× chosen`}` : known && pace !== 1 ? ` · ${pace}× real time` : "";
-      $("clock").textContent = `${this.shown.time.toFixed(1)} s${words}${known ? ` · ${frames.toFixed(0)} frames/s` : ""}`;
+      $("clock").textContent = `${this.shown.time.toFixed(1)} s${words}${known ? ` · ${frames.toFixed(frames < 2 ? 1 : 0)} frames/s` : ""}`;
       $("clock").classList.toggle("slow", slow);
       root.dataset.rate = String(rate);
     }

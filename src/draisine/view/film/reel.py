@@ -41,7 +41,7 @@ def _pillow() -> Any:
 
 RATES = {".gif": 20.0, ".mp4": 25.0, ".png": 25.0}  # pictures per second; GIF counts in hundredths
 _DPI = 120
-_HIGH = 0.56  # of the width
+HIGH = 0.56  # of the width
 
 
 def write(film: Animation, target: Path) -> None:
@@ -68,7 +68,7 @@ def picture(film: Animation, time: float, *, width: float = PAGE, near: float = 
 def _figure(film: Animation, k: int, width: float, near: float = 1.0) -> Figure:
     take = film.takes[0]
     with style():
-        height = _HIGH * width
+        height = HIGH * width
         drawing = new_figure(width, height, layout=None)
         share = 0.66 if take.charts else 1.0
         axes = drawing.add_axes((0.0, 0.0, share, 1.0))

@@ -148,7 +148,7 @@
   });
 
   function draw({ chart, i, plot, value, range }) {
-    plot.begin([begin, end], range);
+    plot.begin([begin, end], range, { unit: "s" });
     for (const [rank, run] of [...film.runs.entries()].reverse()) {
       const line = run.charts[i];
       if (!line || (rank > 0 && !state.layers.ghosts)) continue;

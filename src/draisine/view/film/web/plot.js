@@ -29,8 +29,8 @@
       Object.assign(this, { canvas, css, left: 46, right: 8, top: 6, bottom: 18 });
     }
 
-    /** Clear the canvas and draw grid and tick labels for the limits `x` and `y`. */
-    begin(x, y, { across = 4, along = 5 } = {}) {
+    /** Clear the canvas and draw grid and tick labels for the limits `x` and `y`; the last one along x has the unit. */
+    begin(x, y, { across = 4, along = 5, unit = "" } = {}) {
       const { canvas, css } = this, ratio = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
       const [width, height] = [w, h].map((length) => Math.round(length * ratio));
       if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
@@ -51,7 +51,8 @@
         pen.fillText(short(v), this.left - 5, this.py(v));
       }
       pen.textAlign = "center";
-      for (const v of ticks(...x, along)) pen.fillText(short(v), Math.min(this.px(v), w - 14), h - this.bottom + 11);
+      const marks = ticks(...x, along), last = marks[marks.length - 1];
+      for (const v of marks) pen.fillText(short(v) + (unit && v === last ? ` ${unit}` : ""), Math.min(this.px(v), w - 14), h - this.bottom + 11);
     }
 
     px(v) { return this.left + (v - this.x[0]) / (this.x[1] - this.x[0] || 1) * (this.w - this.left - this.right); }
