@@ -121,6 +121,8 @@ def _pictures(cart: dr.Trajectory, robot: dr.Trajectory) -> Any:
         for axes, title in ((left, "pole on a cart"), (right, "acrobot")):
             axes.set_aspect("equal")
             axes.set_title(title)
+            axes.set_xlabel("x [m]")
+            axes.set_ylabel("z [m]")
         push.plot(*cart.curve("push"), color=COLORS[0])
         push.set_ylabel("force [N]")
         torque.plot(*robot.curve("elbow_torque"), color=COLORS[0])
