@@ -114,7 +114,7 @@ def _ascent() -> Any:
         drawing, (thrust, speed, height) = panels(3, PAGE, 0.8 * PAGE)
         for axes in (thrust, speed, height):
             axes.axvspan(found.phases[1].begin, found.phases[2].begin, color="0.93", lw=0)
-        thrust.plot(*plain.curve("thrust"), color=COLORS[1], lw=1.0, label="one phase, 100 steps")
+        thrust.plot(plain.time, plain["thrust"], color=COLORS[1], lw=1.0, label="one phase, 100 steps")
         thrust.plot(*run.curve("thrust"), color=COLORS[0], label="three phases")
         thrust.plot([], [], color="0.93", lw=8, label="singular arc")
         thrust.set_ylabel("thrust [–]")
