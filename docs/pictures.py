@@ -17,6 +17,7 @@ from extensions import ROOT, pages
 IMAGES = Path(__file__).parent / "images"
 THUMBNAILS = IMAGES / "thumbnails"
 MOST = 4  # panels of a figure whose first panel is the thumbnail
+WIDEST = 44  # characters of the legend of a thumbnail; a longer one is left out
 WIDE, HIGH = 3.3, 2.2  # inches of a thumbnail: a card of the gallery at the usual size of its letters
 FINDINGS = Path(__file__).parent / "findings.json"  # study → what it found, for the pages of the site
 
@@ -45,11 +46,12 @@ def save_thumbnail(figure: Any, path: Path) -> None:
         if legend is None:
             continue
         names = [text.get_text() for text in legend.get_texts()]
-        few = names[:3] if sum(len(name) + 4 for name in names[:3]) < 44 else names[:2]
+        fitting = (names[:count] for count in (3, 2) if sum(len(name) + 4 for name in names[:count]) < WIDEST)
+        few = next(fitting, [])
         handles = dict(zip(names, legend.legend_handles, strict=True))
         legend.remove()
         axes.set_title("")  # where the legend is now
-        if axes is figure.axes[0] and len(names) > 1:
+        if axes is figure.axes[0] and few and len(names) > 1:
             loc = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
             axes.legend([handles[name] for name in few], few, ncols=len(few), fontsize=7, frameon=False, handlelength=1.2, **loc)
     path.parent.mkdir(exist_ok=True)

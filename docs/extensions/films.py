@@ -18,7 +18,8 @@ from extensions import DOCS, ROOT
 CACHE = ROOT / "build" / "thumbnails"
 QUICK = ("bicycle_free_run",)  # all that a reduced build films
 FRAMES, RATE, DPI = 20, 7, 70  # of thumbnails: pictures, pictures per second, pixels per inch
-NEAR = 0.72  # of the usual distance of the camera: a thumbnail is small
+NEAR, FAR, CLOSER = 0.72, 1.4, 0.06  # of the usual distance of the camera: a thumbnail is small, but cuts nothing off
+MARGIN = 0.96  # of the picture, in which the mechanism stays
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,15 @@ def make(study: str, site: str) -> Made:
 
 def _thumbnails(run: Any, film: Any, target: Path) -> None:
     """`…-moving.webp`, some seconds of the film that repeat, and `…-still.webp`, for readers who prefer that nothing moves."""
-    state = hashlib.sha256(repr((run.model, FRAMES, RATE, DPI, NEAR)).encode())
+    near = _distance(film)
+    state = hashlib.sha256(repr((run.model, FRAMES, RATE, DPI, near)).encode())
     for table in (run.time, run.coordinates):
         state.update(table.round(6).tobytes())
     kept = CACHE / state.hexdigest()[:20]
     if not (kept / "moving.webp").exists():
         kept.mkdir(parents=True, exist_ok=True)
         first, end = float(run.time[0]), min(float(run.time[-1]), 2.0 * FRAMES / RATE)
-        frames = [_frame(film, first + k / FRAMES * (end - first)) for k in range(FRAMES)]
+        frames = [_frame(film, first + k / FRAMES * (end - first), near) for k in range(FRAMES)]
         frames[2 * FRAMES // 5].save(kept / "still.webp", quality=80)
         moving = {"save_all": True, "append_images": frames[1:], "duration": 1000 // RATE, "loop": 0}
         frames[0].save(kept / "draft.webp", quality=60, method=4, **moving)
@@ -80,11 +82,31 @@ def _thumbnails(run: Any, film: Any, target: Path) -> None:
         shutil.copyfile(kept / f"{name}.webp", target.with_name(f"{target.name}-{name}.webp"))
 
 
-def _frame(film: Any, time: float) -> Any:
+def _distance(film: Any) -> float:
+    """The least distance of the camera, of the usual one, at which every picture shows the whole mechanism."""
+    import numpy as np
+
+    from draisine.view.film.painter import Camera
+    from draisine.view.film.reel import HIGH
+
+    take = film.takes[0]
+
+    def fits(k: int, near: float) -> bool:
+        poses = take.poses(k)
+        points = np.vstack([poses[mesh.body].of(mesh.vertices) for mesh in take.meshes])
+        seen = np.abs(Camera.beside(take, k, near).flat(points)[0])
+        return bool((seen < MARGIN * np.array([1.0 / HIGH, 1.0])).all())
+
+    some = np.unique(np.linspace(0, len(take.times) - 1, FRAMES).astype(int)).tolist()
+    tried = np.arange(NEAR, FAR, CLOSER).tolist()
+    return next((near for near in tried if all(fits(k, near) for k in some)), tried[-1])
+
+
+def _frame(film: Any, time: float, near: float) -> Any:
     from matplotlib import pyplot
     from PIL import Image
 
     drawn = io.BytesIO()
-    film.picture(time, near=NEAR).savefig(drawn, format="png", dpi=DPI)
+    film.picture(time, near=near).savefig(drawn, format="png", dpi=DPI)
     pyplot.close("all")
     return Image.open(drawn).convert("RGB")

@@ -308,7 +308,7 @@ def test_the_clock_says_when_it_is_slower_than_real_time(studio):
 
     assert clock(0.2, 0.1) == "0.2 s · 0.20×, slower than real time · 10 frames/s"
     assert clock(1.0, 0.1) == "1.2 s · 10 frames/s"
-    assert clock(0.05, 2.0) == "1.2 s · 0.05×, slower than real time · 1 frames/s"  # frames of seconds are slow too
+    assert clock(0.05, 2.0) == "1.2 s · 0.05×, slower than real time · 0.5 frames/s"  # frames of seconds are slow too
 
 
 def test_angles_are_typed_in_degrees(studio):

@@ -138,3 +138,32 @@ def test_models_of_the_gallery(tmp_path):
     cut, plain, warning = run_node(body, str(path), tmp_path)
     np.testing.assert_allclose(cut, plain, rtol=1e-12, atol=1e-13)
     assert warning == ""
+
+
+def jumps(model, start, calls, folder):
+    """Samples beside jumps of a run in the page: times, and the column of an output or state, (samples, states)."""
+    path = folder / "model.js"
+    path.write_text(bundle(model).as_script(), encoding="utf-8")
+    body = """
+        load(given[0]); const live = born(); live.jumps = [];
+        const why = live.reset(given[1]);
+        if (why) throw new Error(why);
+        for (const [seconds, inputs] of given[2]) live.advance(seconds, inputs);
+        return live.jumps.map(({ time, state, outputs }) => ({ time, state: numbers(state), outputs: numbers(outputs) }));
+        """
+    return run_node(body, [str(path), start, calls], folder)
+
+
+def test_charts_get_both_sides_of_jumps(tmp_path):
+    """A relay that reverses where x passes zero, an input that is pressed, a ball that bounces; in a smooth motion none."""
+    bounced = jumps(dr.gallery.superball(), {"z": 0.4, "x_rate": 3.0, "z_rate": -5.0}, [[0.1, {}]], tmp_path)
+    assert [one["time"] for one in bounced] == pytest.approx([0.069290, 0.069290], abs=0.01)
+    names = [s.name for s in dr.derive(dr.gallery.superball()).states]
+    found = [one["state"][names.index("x_rate")] for one in bounced]
+    assert found == pytest.approx([3.0, 9.0 / 7], abs=1e-9)
+    relay = jumps(oscillator(-sp.sign(X) - sp.Rational(1, 100) * V), {"x": 1.0}, [[2.0, {}]], tmp_path)
+    assert len(relay) == 2 and relay[0]["state"][0] > 0 > relay[1]["state"][0]
+    bike = dr.gallery.bicycle()
+    pressed = jumps(bike, {"speed": 5.0}, [[0.1, {}], [0.1, {"steer_torque": 1.0}], [0.1, {"steer_torque": 1.0}]], tmp_path)
+    assert [one["time"] for one in pressed] == pytest.approx([0.1])
+    assert jumps(bike, {"speed": 5.0, "lean": 0.1}, [[0.5, {}]], tmp_path) == []

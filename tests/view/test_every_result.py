@@ -328,3 +328,15 @@ def test_tables_of_notebooks_have_units():
     assert ("d steer/dt", "rad/s") in rows and ("d steer_rate/dt", "rad/s^2") in rows
     assert ("angle.end", "rad") in re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td>", sampled()._repr_html_())
     assert sweep().to_pandas().attrs["units"] == {"speed": "m/s", **dict.fromkeys(sweep().names, "1/s")}
+
+
+def test_tables_of_unknowns_have_their_units():
+    """The pendulum's length is in m."""
+    profile, drawn = fit().profile("length"), fit().bootstrap(3)
+    assert profile.to_pandas().attrs["units"] == {"length": "m"} and str(profile).endswith(" m by profile likelihood")
+    assert profile.plot().axes[0].get_xlabel() == "length [m]"
+    assert drawn.to_pandas().attrs["units"] == dict(zip(fit().names, fit().problem.units, strict=True))
+    assert f"length ± {drawn.deviation('length'):.3g} m" in str(drawn) and "length [m]" in drawn._repr_html_()
+    counted = dr.estimation.coverage(lambda random: fit(), {"damping": 0.1, "length": 1.0}, 2).to_pandas()
+    by_name = dict(zip(fit().names, fit().problem.units, strict=True))
+    assert dict(zip(counted["parameter"], counted["unit"], strict=True)) == by_name and by_name["length"] == "m"

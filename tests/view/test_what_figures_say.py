@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +27,8 @@ def test_angles_are_read_in_degrees_and_drawn_in_radians(ride):
     (axes,) = channel_figure(ride, "lean").axes
     axes.figure.canvas.draw()
     assert axes.get_ylabel() == "lean [°]"
-    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), ride["lean"])
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), ride.curve("lean")[1])
+    assert np.abs(axes.get_lines()[0].get_ydata()).max() == pytest.approx(np.abs(ride["lean"]).max())
     shown = [float(tick.get_text().replace("−", "-")) for tick in axes.get_yticklabels()]
     np.testing.assert_allclose(shown, np.degrees(axes.get_yticks()), atol=1e-5)
     assert all(abs(value - round(value, 2)) < 1e-9 for value in shown)  # round numbers of degrees
@@ -85,3 +88,34 @@ def test_tables_fit_80_columns():
         line for line in str(table).splitlines() if line.partition("  ")[0] in {row.name for row in table.rows if not row.refused}
     ]
     assert len(named) > 5 and max(map(len, named)) <= 80
+
+
+def _axis_labels() -> list[tuple[str, str]]:
+    """The texts that sources of figures give to axes as they stand."""
+    found = []
+    folders = (Path(dr.__file__).parent / name for name in ("view", "gallery/entries", "bicycle"))
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(call, ast.Call):
+                continue
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            if name in ("set_xlabel", "set_ylabel", "single_panel"):
+                texts = [
+                    a for a in call.args[: 2 if name == "single_panel" else 1] if isinstance(a, ast.Constant | ast.JoinedStr)
+                ]
+                found += [(path.name, ast.unparse(text).strip("\"'")) for text in texts]
+    return found
+
+
+def test_every_axis_says_its_unit_and_a_dash_where_there_is_none():
+    labels = _axis_labels()
+    assert len(labels) > 100
+    assert [(file, text) for file, text in labels if text and "[" not in text] == []
+
+
+def test_amplitudes_and_answers_have_units():
+    linear = dr.linearize(dr.gallery.bicycle(), {"speed": 5.0})
+    size, phase = linear.bode("steer_torque", "lean").axes
+    assert size.get_ylabel() == "amplitude [rad/(N·m)]" and phase.get_ylabel() == "phase [°]"
+    size, _ = linear.bode("steer_torque", ("lean", "roll_rate")).axes
+    assert [text.get_text() for text in size.get_legend().get_texts()] == ["lean [rad/(N·m)]", "roll rate [(rad/s)/(N·m)]"]

@@ -8,7 +8,7 @@ There, normal noise with the given standard deviations is added to the predicted
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ class Bootstrap(Result):
 
     names: tuple[str, ...]
     estimates: Reals
+    units: Mapping[str, str] = field(default_factory=dict)  # by unknown
 
     def _of(self, name: str) -> Reals:
         if name not in self.names:
@@ -50,7 +51,7 @@ class Bootstrap(Result):
         return dict(zip(self.names, self.estimates.T, strict=True))
 
     def __str__(self) -> str:
-        reported = ", ".join(f"{name} ± {self.deviation(name):.3g}" for name in self.names)
+        reported = ", ".join(f"{name} ± {self.deviation(name):.3g} {self.units.get(name, '')}".rstrip() for name in self.names)
         return f"{len(self.estimates)} estimates from resampled data: {reported}"
 
 
@@ -86,7 +87,7 @@ def bootstrap(
         found.append(solve(replace(problem, recordings=tuple(recordings)), method, sigmas, loss, best.unknowns).unknowns)
         if progress is not None:
             progress(Progress.counted("draw", k + 1, count))
-    return Bootstrap(problem.names, np.array(found))
+    return Bootstrap(problem.names, np.array(found), dict(zip(problem.names, problem.units, strict=True)))
 
 
 def _from_noise_model(problem: EstimationProblem, best: Outcome, sigmas: Reals, random: np.random.Generator) -> list[Recording]:

@@ -26,6 +26,7 @@ class Coverage(Result):
     estimates: Reals
     deviations: Reals
     covered: NDArray[np.bool_]
+    units: tuple[str, ...] = ()  # of the parameters
 
     @property
     def sets(self) -> int:
@@ -50,7 +51,8 @@ class Coverage(Result):
 
     def _table(self) -> Mapping[str, Any]:
         reported = {"share": list(self.shares.values()), "bias": list(self.bias.values())}
-        return {"parameter": list(self.names), "truth": self.truth, **reported}
+        units = {"unit": list(self.units)} if self.units else {}
+        return {"parameter": list(self.names), **units, "truth": self.truth, **reported}
 
     def plot(self, **options: Any) -> Any:
         """Plot the coverage of the intervals; see `draisine.view.plots.estimation`."""
@@ -89,11 +91,14 @@ def coverage(
     names = tuple(truth)
     wanted = np.array([truth[n] for n in names])
     estimates, deviations, covered = [], [], []
+    units: dict[str, str] = {}
     for k, child in enumerate(np.random.SeedSequence(seed).spawn(sets)):
         found = fit(np.random.default_rng(child))
         estimates.append([found[n] for n in names])
+        units |= dict(zip(found.names, found.problem.units, strict=True))
         deviations.append([found.deviations[n] for n in names])
         covered.append([low <= truth[n] <= high for n in names for low, high in [found.interval(n, level)]])
         if progress is not None:
             progress(Progress.counted("set", k + 1, sets))
-    return Coverage(names, level, wanted, np.array(estimates), np.array(deviations), np.array(covered, dtype=bool))
+    arrays = np.array(estimates), np.array(deviations), np.array(covered, dtype=bool)
+    return Coverage(names, level, wanted, *arrays, tuple(units.get(name, "") for name in names))

@@ -35,20 +35,27 @@ class Profile(Result):
     roots: Reals
     low: float
     high: float
+    unit: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
         return self.low, self.high
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of the columns of its table; the root has none."""
+        return {self.name: self.unit}
 
     def _table(self) -> Mapping[str, Any]:
         return {self.name: self.values, "root": self.roots}
 
     def plot(self, **options: Any) -> Any:
         """Plot the signed root of the increase of the sum of squares; see `draisine.view.plots.estimation`."""
-        return figure("plots.estimation.likelihood_profile", self.name, self.values, self.roots, self.low, self.high, **options)
+        of = (self.name, self.values, self.roots, self.low, self.high)
+        return figure("plots.estimation.likelihood_profile", *of, **{"unit": self.unit, **options})
 
     def __str__(self) -> str:
-        return f"{self.name}: from {self.low:.6g} to {self.high:.6g} by profile likelihood"
+        return f"{self.name}: from {self.low:.6g} to {self.high:.6g} {self.unit}".rstrip() + " by profile likelihood"
 
 
 def profile(
@@ -70,7 +77,7 @@ def profile(
     for sign in (-1.0, 1.0):
         bounds.append(_side(problem, method, best, sigmas, loss, at, sign * deviation, quantile, points))
     order = sorted(points)
-    return Profile(name, np.array(order), np.array([points[v] for v in order]), min(bounds), max(bounds))
+    return Profile(name, np.array(order), np.array([points[v] for v in order]), min(bounds), max(bounds), problem.units[at])
 
 
 def _side(

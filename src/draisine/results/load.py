@@ -60,7 +60,9 @@ def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64])
             data=data,
             status=_status(object_at(metadata, "status")),
             segments=tuple(_segment(entry) for entry in list_at(metadata, "segments")),
-            events=tuple(Occurrence(text_at(e, "name"), number_at(e, "time")) for e in list_at(metadata, "events")),
+            events=_occurrences(metadata, "events"),
+            switches=_occurrences(metadata, "switches") if "switches" in metadata else (),
+            held=tuple(_time(entry) for entry in list_at(metadata, "held")) if "held" in metadata else (),
             statistics=Statistics(**{name: integer_at(statistics, name) for name in asdict(Statistics())}),
             seconds=numbers_at(metadata, "seconds"),
             parameters=numbers_at(metadata, "parameters"),
@@ -84,6 +86,14 @@ def _folded(run: Trajectory) -> Trajectory:
     except (KeyError, ValueError):
         raise DataError("its sensitivities do not belong to its channels") from None
     return replace(run, channels=own, data=run.data[:, :-count], sensitivity=sensitivity)
+
+
+def _occurrences(metadata: Any, key: str) -> tuple[Occurrence, ...]:
+    return tuple(Occurrence(text_at(entry, "name"), number_at(entry, "time")) for entry in list_at(metadata, key))
+
+
+def _time(entry: Any) -> float:
+    return number_at({"held": entry}, "held")
 
 
 def _status(entry: dict[str, Any]) -> Status:

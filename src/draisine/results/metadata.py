@@ -26,7 +26,9 @@ def most_bytes(limit: int) -> int:
 
 def describe(run: Trajectory) -> dict[str, Any]:
     """The metadata of a run as plain data."""
-    modes = {"modes": run.modes.described()} if run.modes.contacts else {}
+    rare: dict[str, Any] = {"modes": run.modes.described()} if run.modes.contacts else {}
+    rare |= {"switches": [{"name": name, "time": time} for name, time in run.switches]} if run.switches else {}
+    rare |= {"held": list(run.held)} if run.held else {}
     return {
         "draisine": FORMAT,
         "checksum": UNSEALED,
@@ -39,7 +41,7 @@ def describe(run: Trajectory) -> dict[str, Any]:
         "parameters": dict(run.parameters),
         "channels": [{key: value for key, value in asdict(channel).items() if value} for channel in run.channels],
         "scene": dict(run.scene),
-        **modes,
+        **rare,
     }
 
 

@@ -7,10 +7,10 @@ timings document the run.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, StateValue, as_group
 from draisine.results.contact_modes import NO_MODES, ContactHistory
 from draisine.results.files import FILMS, save
+from draisine.results.jumps import Limits, curve_of, limits_of
 from draisine.results.status import Status
 from draisine.results.summary import energy_balance, energy_scale, headline, summary, worst_residuals
 
@@ -62,6 +63,15 @@ class Statistics:
     steps: int = 0
 
 
+class Dense(Protocol):
+    """The run at other times than its samples, in its order; `refused` says why there are none."""
+
+    @property
+    def refused(self) -> str: ...
+
+    def __call__(self, times: Array, /) -> Trajectory: ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Result):
     """The result of a simulation: samples of all named quantities, status and statistics.
@@ -87,9 +97,10 @@ class Trajectory(Result):
     scene: Mapping[str, Any] = field(default_factory=dict)
     sensitivity: Sensitivity | None = None  # if requested
     source: Any = None  # the description of the model, for drawing; not stored in files
-    dense: Callable[[Array], Trajectory] | None = None  # the run at other times; not stored in files
-    switches: tuple[Occurrence, ...] = ()  # of switching functions; not stored in files
+    dense: Dense | None = None  # the run at other times; not stored in files
+    switches: tuple[Occurrence, ...] = ()  # of switching functions
     modes: ContactHistory = NO_MODES  # of unilateral contacts
+    held: tuple[float, ...] = ()  # times at which an input that is held between calls of a control changes
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -98,6 +109,8 @@ class Trajectory(Result):
         assign(self, "channels", tuple(self.channels))
         assign(self, "segments", tuple(self.segments) or (Segment("motion", (), 0, self.time.size),))
         assign(self, "events", tuple(Occurrence(str(name), float(time)) for name, time in self.events))
+        assign(self, "switches", tuple(Occurrence(str(name), float(time)) for name, time in self.switches))
+        assign(self, "held", tuple(map(float, self.held)))
         assign(self, "seconds", {name: float(value) for name, value in self.seconds.items()})
         assign(self, "parameters", {name: float(value) for name, value in self.parameters.items()})
         assign(self, "scene", dict(self.scene))
@@ -319,6 +332,16 @@ class Trajectory(Result):
             found[channel.name] = column if times.ndim else StateValue(column)
         return found
 
+    @cached_property
+    def limits(self) -> Limits:
+        """Values of all channels just before and just behind every time at which they may jump."""
+        return limits_of(self)
+
+    def curve(self, name: str) -> tuple[Array, Array]:
+        """Times and values of a channel for drawing: the samples, and where it jumps between them (a force that switches, a
+        velocity in an impact, an input that is held) two values at one time, the limits from both sides."""
+        return curve_of(self, name)
+
     # accuracy ------------------------------------------------------------------------------------------------
 
     @property
@@ -356,7 +379,19 @@ class Trajectory(Result):
 
     def identical(self, other: Trajectory) -> bool:
         """Whether both have equal numbers, NaN included, and equal metadata."""
-        plain = ("model", "channels", "status", "segments", "events", "statistics", "seconds", "parameters", "scene")
+        plain = (
+            "model",
+            "channels",
+            "status",
+            "segments",
+            "events",
+            "switches",
+            "held",
+            "statistics",
+            "seconds",
+            "parameters",
+            "scene",
+        )
         return (
             np.array_equal(self.time, other.time)
             and np.array_equal(self.data, other.data, equal_nan=True)

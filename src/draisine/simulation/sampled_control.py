@@ -128,6 +128,20 @@ class Repeated(Recorded):
         return self.times
 
 
+def held_changes(control: object, applied: tuple[Reals, Reals] | None, span: tuple[float, float]) -> tuple[float, ...]:
+    """The times inside a run at which inputs that are held change: of a table, or of a control function, whose inputs are
+    `applied`."""
+    if applied is not None:
+        times, rows = applied
+    elif isinstance(control, Recorded):
+        times = control.instants(*span)
+        rows = np.array([control.row(float(time)) for time in times])
+    else:
+        return ()
+    changed = np.any(rows[1:] != rows[:-1], axis=1)
+    return tuple(times[1:][changed].tolist())
+
+
 @dataclass(frozen=True)
 class EveryStage:
     """Call the function at every evaluation of the derivative. Exact but slow; the run's status reports the cost."""

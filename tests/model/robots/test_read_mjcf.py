@@ -350,6 +350,18 @@ def test_angles_in_any_sequence_and_masses_of_geoms_only(sequence, tmp_path, muj
     assert found == pytest.approx(judge.data.qacc, rel=1e-10)
 
 
+@pytest.mark.parametrize("geom", ["", '<geom size="0.1" pos="0 0.1 0"/>', '<frame pos="0 0 0.2"><geom size="0.1"/></frame>'])
+@pytest.mark.parametrize("how", ["auto", "true", "false"])
+def test_masses_are_those_of_the_body_or_of_its_geoms_as_in_mujoco(how, geom, tmp_path, mujoco):
+    """With "true" geoms replace what a body states, and what a body without geoms states is kept."""
+    text = f"""<mujoco><compiler inertiafromgeom="{how}"/><worldbody><body name="a"><joint name="hinge" axis="0 1 0"/>
+      <inertial pos="0.3 0 0" mass="0.7" diaginertia="0.01 0.02 0.03"/>{geom}</body></worldbody></mujoco>"""
+    (tmp_path / "model.xml").write_text(text, encoding="utf-8")
+    judge = mujoco.MjModel.from_xml_string(text)
+    run = dr.simulate(dr.read_mjcf(tmp_path / "model.xml"), 0.1, start={"hinge": 0.0, "hinge_rate": 2.0}, samples=2)
+    assert run["kinetic_energy"][0] == pytest.approx(2.0 * judge.dof_M0[0], rel=1e-12)
+
+
 def test_a_joint_alone_is_kept_at_a_value(tmp_path):
     text = """<mujoco><worldbody><body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/>
       <body name="c"><joint name="k" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/></body></body></worldbody>
@@ -439,3 +451,7 @@ def test_bounds_of_actuators_are_warned_of(tmp_path):
         UserWarning, match=r"forcerange of actuator 'm' is not enforced.*ctrlrange of actuator 'n' is not enforced"
     ):
         dr.read_mjcf(written(tmp_path, ARM.replace("MORE", text)))
+    free = text.replace("/>", ' ctrllimited="false" forcelimited="false"/>')  # no bounds to enforce
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dr.read_mjcf(written(tmp_path, ARM.replace("MORE", free)))

@@ -97,7 +97,7 @@ def ball_leaves_sphere(until: float = 1.4) -> Study:
 
 
 def _forces(runs: dict[str, dr.Trajectory]) -> Any:
-    with single_panel("angle from the top [rad]", "normal force / weight", width=0.8 * PAGE, height=0.45 * PAGE) as (
+    with single_panel("angle from the top [rad]", "normal force / weight [–]", width=0.8 * PAGE, height=0.45 * PAGE) as (
         drawing,
         axes,
     ):

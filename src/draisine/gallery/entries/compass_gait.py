@@ -109,7 +109,7 @@ def compass_gait_walks(until: float = 8.0) -> Study:
 
 
 def _steps(steps: dict[str, Any]) -> Any:
-    with single_panel("step", "duration [s]", width=0.7 * PAGE, height=0.4 * PAGE) as (drawing, axes):
+    with single_panel("step [–]", "duration [s]", width=0.7 * PAGE, height=0.4 * PAGE) as (drawing, axes):
         for name, label in (("disturbed", "3°, disturbed"), ("steep", "4.6°")):
             axes.plot(np.arange(1, len(steps[name]) + 1), steps[name], "o-", markersize=3, label=label)
         axes.axhline(STEP, linestyle=":", color="black", label="limit cycle at 3°")
@@ -118,7 +118,7 @@ def _steps(steps: dict[str, Any]) -> Any:
 
 
 def _multipliers(branch: CycleBranch) -> Any:
-    with single_panel("slope [°]", "modulus of multipliers", width=0.7 * PAGE, height=0.4 * PAGE) as (drawing, axes):
+    with single_panel("slope [°]", "modulus of multipliers [–]", width=0.7 * PAGE, height=0.4 * PAGE) as (drawing, axes):
         sizes = np.array([np.sort(np.abs(cycle.multipliers)) for cycle in branch.cycles])
         for k in range(sizes.shape[1]):
             axes.plot(np.degrees(branch.values), sizes[:, k], "o-", color="tab:blue", markersize=3)

@@ -96,7 +96,7 @@ def rod_falls() -> Study:
 
 
 def _ratio(table: list[tuple[float, float, str]]) -> Any:
-    with single_panel("angle from the vertical [rad]", "friction needed", width=0.8 * PAGE, height=0.45 * PAGE) as (
+    with single_panel("angle from the vertical [rad]", "friction needed [–]", width=0.8 * PAGE, height=0.45 * PAGE) as (
         drawing,
         axes,
     ):

@@ -156,7 +156,7 @@ def _against_speed(speeds: NDArray[np.float64], shakes: Mapping[str, NDArray[np.
             damping.plot(speeds, -roots.real / np.abs(roots), label=name)
             frequency.plot(speeds, roots.imag / (2 * np.pi), label=name)
         damping.axhline(0, color="0.3", lw=0.8)
-        damping.set_ylabel("damping ratio")
+        damping.set_ylabel("damping ratio [–]")
         frequency.set_ylabel("frequency [Hz]")
         frequency.set_xlabel("speed [m/s]")
         legend_above(damping, 0.9 * PAGE)

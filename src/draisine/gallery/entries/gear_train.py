@@ -126,5 +126,5 @@ def planetary_gear_lifts(until: float = 2.0, torque: float = 6.0) -> Study:
 def _angles(run: dr.Trajectory) -> Any:
     with single_panel("time [s]", "angle [rad]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         for name, label in (("sun", "sun"), ("carrier", "carrier"), ("first", "planets, against the carrier")):
-            axes.plot(run.time, run[name], label=label)
+            axes.plot(*run.curve(name), label=label)
     return drawing

@@ -139,7 +139,7 @@ def handling_diagram(count: int = 60) -> Study:
 
 
 def _figure(beyond: NDArray[np.float64], acceleration: NDArray[np.float64], gradient: float) -> object:
-    with single_panel("steer angle beyond L/R in °", "lateral acceleration in g", width=PAGE, height=3.4) as (figure, axes):
+    with single_panel("steer angle beyond L/R [°]", "lateral acceleration [g]", width=PAGE, height=3.4) as (figure, axes):
         degrees = np.degrees(beyond)
         axes.plot(degrees, acceleration / 9.81, label=f"steady turns at {SPEED:g} m/s")
         line = np.linspace(0.0, 0.6 * acceleration.max(), 2)

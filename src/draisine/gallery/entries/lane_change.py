@@ -107,12 +107,12 @@ def _limits(rides: dict[str, dr.optimal.Solution]) -> Any:
             run = found.trajectory
             for k, wheel in enumerate(("front_wheel", "rear_wheel")):
                 word = wheel.replace("_", " ")
-                used.plot(run.time, run[f"{wheel}_friction_needed"], color=COLORS[k], label=f"{name}: {word}")
-                load.plot(run.time, run[f"{wheel}_normal_force"], color=COLORS[k])
+                used.plot(*run.curve(f"{wheel}_friction_needed"), color=COLORS[k], label=f"{name}: {word}")
+                load.plot(*run.curve(f"{wheel}_normal_force"), color=COLORS[k])
             used.axhline(GRIP, color=FAINT, lw=0.8, ls="--")
             load.axhline(LOAD, color=FAINT, lw=0.8, ls="--")
             used.set_ylim(0, 1.25)
-            used.set_ylabel("friction used")
+            used.set_ylabel("friction used [–]")
             load.set_ylabel("load [N]")
             legend_above(used, PAGE)
         axes[-1].set_xlabel("time [s]")

@@ -125,7 +125,7 @@ def bicycle_learns_to_balance(candidates: int = 256, starts: int = 8, rounds: in
 
 
 def _losses(found: Reals, along: Reals) -> Any:
-    with single_panel("round", "lost reward of an episode", height=0.45 * PAGE) as (drawing, axes):
+    with single_panel("round [–]", "lost reward of an episode [–]", height=0.45 * PAGE) as (drawing, axes):
         rounds = np.arange(1, len(found) + 1)
         every = np.broadcast_to(rounds[:, None], found.shape)
         axes.plot(every.ravel(), found.ravel(), ".", color="0.75", markersize=2, zorder=1, label="candidates")
@@ -142,7 +142,7 @@ def _compared(runs: Mapping[str, dr.Trajectory]) -> Any:
         drawing, axes = panels(2, PAGE, 0.6 * PAGE)
         for (name, run), look in zip(runs.items(), ("-", "--"), strict=True):
             axes[0].plot(run.time, np.degrees(run["lean"]), look, label=name)
-            axes[1].plot(run.time, run["steer_torque"], look)
+            axes[1].plot(*run.curve("steer_torque"), look)
         for panel, text in zip(axes, ("lean [°]", "steer torque [N m]"), strict=True):
             panel.set_ylabel(text)
             panel.margins(x=0)

@@ -164,7 +164,7 @@ def _snapshots(run: dr.Trajectory, links: int) -> Any:
 
 
 def _errors(errors: dict[int, Array]) -> Any:
-    with single_panel("links", "relative error", height=0.4 * PAGE) as (drawing, axes):
+    with single_panel("links [–]", "relative error [–]", height=0.4 * PAGE) as (drawing, axes):
         for k in range(len(BESSEL)):
             axes.loglog(list(errors), [abs(e[k]) for e in errors.values()], ".-", label=f"frequency {k + 1}")
     return drawing

@@ -108,7 +108,7 @@ def _drawn(runs: dict[str, dr.Trajectory]) -> Any:
         drawing, (steer, load) = panels(2, 0.9 * PAGE, 0.7 * PAGE)
         for name, run in runs.items():
             steer.plot(run.time, np.degrees(run["steer"]), label={"kicked": "damper of 5 N·m·s/rad"}.get(name, name))
-            load.plot(run.time, run["front_normal_force"])
+            load.plot(*run.curve("front_normal_force"))
         steer.set_ylabel("steer [°]")
         load.set_ylabel("front load [N]")
         load.set_xlabel("time [s]")

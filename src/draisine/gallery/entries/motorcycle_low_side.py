@@ -105,9 +105,9 @@ def _drawn(runs: dict[str, dr.Trajectory]) -> Any:
         drawing, (lean, used) = panels(2, 0.9 * PAGE, 0.7 * PAGE)
         for name, run in runs.items():
             lean.plot(run.time, -np.degrees(run["lean"]), label={"ice": "on ice", "brake": "by the front brake"}[name])
-            used.plot(run.time, run["front_friction_used"])
+            used.plot(*run.curve("front_friction_used"))
         lean.set_ylabel("lean to the left [°]")
-        used.set_ylabel("friction used in front")
+        used.set_ylabel("friction used in front [–]")
         used.set_xlabel("time [s]")
         legend_above(lean, 0.9 * PAGE)
     return drawing

@@ -111,12 +111,12 @@ def _drawn(run: dr.Trajectory) -> Any:
         drawing, (lean, speed, used) = panels(3, 0.9 * PAGE, 0.9 * PAGE)
         lean.plot(run.time, -np.degrees(run["lean"]))
         lean.set_ylabel("lean to the left [°]")
-        speed.plot(run.time, run["speed"])
+        speed.plot(*run.curve("speed"))
         speed.set_ylabel("speed [m/s]")
         for wheel in ("front", "rear"):
-            used.plot(run.time, run[f"{wheel}_friction_needed"], label=wheel)
+            used.plot(*run.curve(f"{wheel}_friction_needed"), label=wheel)
         used.axhline(GRIP, color=FAINT, lw=0.8, ls="--")
-        used.set_ylabel("friction used")
+        used.set_ylabel("friction used [–]")
         used.set_xlabel("time [s]")
         legend_above(used, 0.9 * PAGE)
     return drawing

@@ -218,5 +218,5 @@ def _spins(runs: dict[str, dr.Trajectory]) -> Any:
         for i, (name, run) in enumerate(runs.items()):
             way = "--" if "drag" in name else "-"
             label = name.removeprefix("rattleback_").replace("_", " ")
-            axes.plot(run.time, run["spin"], way, color=COLORS[i % 2], label=label)
+            axes.plot(*run.curve("spin"), way, color=COLORS[i % 2], label=label)
     return drawing

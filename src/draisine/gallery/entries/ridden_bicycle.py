@@ -110,7 +110,7 @@ def _eigenvalues(found: Any) -> Any:
 
 
 def _handling(speeds: Any, peaks: dict[str, Any]) -> Any:
-    with single_panel("speed [m/s]", "handling quality metric", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
+    with single_panel("speed [m/s]", "handling quality metric [–]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         for name, values in peaks.items():
             axes.plot(speeds, values, "o-", label=name.replace("_", " "))
         for bound in (5.0, 8.0):

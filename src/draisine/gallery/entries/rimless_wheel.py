@@ -99,7 +99,7 @@ def rimless_wheel_rolls(until: float = 8.0) -> Study:
 
 
 def _rates(steps: dict[str, np.ndarray], omega: float) -> Any:
-    with single_panel("step", "angular velocity after the impact [rad/s]", width=0.7 * PAGE, height=0.4 * PAGE) as (
+    with single_panel("step [–]", "angular velocity after the impact [rad/s]", width=0.7 * PAGE, height=0.4 * PAGE) as (
         drawing,
         axes,
     ):

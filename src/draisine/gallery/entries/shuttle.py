@@ -381,8 +381,8 @@ def _steps(found: dict[str, Errors]) -> Any:
             for choice, errors in found.items():
                 line = "o--" if choice.endswith("2") else "o-"
                 axes.loglog(list(errors), [of[name] for of in errors.values()], line, markersize=3, label=choice)
-        states.set_ylabel("error of the altitude")
-        sought.set_ylabel("error of the angle of attack")
+        states.set_ylabel("error of the altitude [–]")
+        sought.set_ylabel("error of the angle of attack [–]")
         steps = sorted({h for errors in found.values() for h in errors})
         sought.set_xticks(steps, [f"{h:g}" for h in steps])
         sought.set_xticks([], minor=True)

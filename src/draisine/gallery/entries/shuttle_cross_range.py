@@ -116,7 +116,7 @@ def _flight(run: dr.Trajectory) -> Any:
         grid = drawing.add_gridspec(3, 2)
         ground = drawing.add_subplot(grid[:, 0])
         ground.axhline(0, color=FAINT, lw=1.0, ls="--")
-        ground.text(6.2, 0.25, "equator", color=FAINT)
+        ground.text(9.5, 0.25, "equator", color=FAINT)
         ground.plot(np.degrees(run["longitude"]), np.degrees(run["latitude"]), color=COLORS[0])
         for t in np.arange(120, run.time[-1], 120):
             east, north = (math.degrees(float(np.interp(t, run.time, run[name]))) for name in ("longitude", "latitude"))

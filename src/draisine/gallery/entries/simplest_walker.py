@@ -102,7 +102,7 @@ def simplest_walker_walks(count: int = 12) -> Study:
 
 
 def _steps(steps: np.ndarray) -> Any:
-    with single_panel("step", "stance angle after the strike [rad]", width=0.7 * PAGE, height=0.4 * PAGE) as (drawing, axes):
+    with single_panel("step [–]", "stance angle after the strike [rad]", width=0.7 * PAGE, height=0.4 * PAGE) as (drawing, axes):
         axes.plot(np.arange(1, len(steps) + 1), steps[:, 1], "o-", label="started beside the gait")
         axes.axhline(ANGLE, linestyle=":", color="black", label="gait")
         axes.legend()

@@ -96,5 +96,5 @@ def _leans(runs: dict[str, dr.Trajectory]) -> Any:
     with single_panel("time [s]", "lean [rad]", width=0.8 * PAGE, height=0.45 * PAGE) as (drawing, axes):
         for name, run in runs.items():
             label = "ideal rolling" if name == "ideal" else f"{float(name.removeprefix('stiffness_')):g} N"
-            axes.plot(run.time, run["lean"], "--" if name == "ideal" else "-", label=label)
+            axes.plot(*run.curve("lean"), "--" if name == "ideal" else "-", label=label)
     return drawing

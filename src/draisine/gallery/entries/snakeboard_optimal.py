@@ -104,10 +104,10 @@ def _both(fast: dr.optimal.Solution, easy: dr.optimal.Solution) -> Any:
                 angles.plot(run.time, np.degrees(run[name]), color=COLORS[k], label=name.replace("_", " "))
             angles.plot(run.time, np.degrees(run["rotor"]) / 4, color=COLORS[3], label="rotor / 4")
             angles.set_title(title)
-            torque.plot(run.time, run["rotor_torque"], color=COLORS[3], label="rotor")
+            torque.plot(*run.curve("rotor_torque"), color=COLORS[3], label="rotor")
             torque.plot(run.time, 40 * run["front_torque"], color=COLORS[0], label="front wheels × 40", lw=1.0)
-            way.plot(run.time, run["board_x"], color=COLORS[4], label="way [m]")
-            way.plot(run.time, run["speed"], color=COLORS[5], label="speed [m/s]")
+            way.plot(*run.curve("board_x"), color=COLORS[4], label="way [m]")
+            way.plot(*run.curve("speed"), color=COLORS[5], label="speed [m/s]")
             way.set_xlabel("time [s]")
             way.margins(x=0)
         for axes in grid[:, 1]:

@@ -131,7 +131,9 @@ def _ellipse(until: float) -> tuple[dr.Trajectory, float, float]:
 
 
 def _work(works: dict[float, tuple[int, ...]]) -> Any:
-    with single_panel("distance from the pole in passing [m]", "evaluations in 10 s", width=0.7 * PAGE, height=0.45 * PAGE) as (
+    with single_panel(
+        "distance from the pole in passing [m]", "evaluations in 10 s [–]", width=0.7 * PAGE, height=0.45 * PAGE
+    ) as (
         drawing,
         axes,
     ):

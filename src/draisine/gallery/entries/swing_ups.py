@@ -121,9 +121,11 @@ def _pictures(cart: dr.Trajectory, robot: dr.Trajectory) -> Any:
         for axes, title in ((left, "pole on a cart"), (right, "acrobot")):
             axes.set_aspect("equal")
             axes.set_title(title)
-        push.plot(cart.time, cart["push"], color=COLORS[0])
+            axes.set_xlabel("x [m]")
+            axes.set_ylabel("z [m]")
+        push.plot(*cart.curve("push"), color=COLORS[0])
         push.set_ylabel("force [N]")
-        torque.plot(robot.time, robot["elbow_torque"], color=COLORS[0])
+        torque.plot(*robot.curve("elbow_torque"), color=COLORS[0])
         torque.set_ylabel("elbow torque [N·m]")
         for axes in (push, torque):
             axes.set_xlabel("time [s]")

@@ -255,7 +255,7 @@ CURVES = {"plain, multiplier, momenta": "plain", "projected": "projected", "stab
 
 
 def _orbit(run: dr.Trajectory) -> Any:
-    with single_panel("x", "y", height=0.7 * PAGE, equal=True) as (drawing, axes):
+    with single_panel("x [–]", "y [–]", height=0.7 * PAGE, equal=True) as (drawing, axes):
         axes.plot(run["x"], run["y"], linewidth=0.9)
         axes.plot([-MASS, 1 - MASS], [0, 0], "o", markersize=4)
         for name, x in (("Earth", -MASS), ("Moon", 1 - MASS)):
@@ -265,7 +265,7 @@ def _orbit(run: dr.Trajectory) -> Any:
 
 def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float, ...]) -> Any:
     """Figure 4.4."""
-    with single_panel("step", "mean error over ten periods", height=0.55 * PAGE) as (drawing, axes):
+    with single_panel("step [–]", "mean error over ten periods [–]", height=0.55 * PAGE) as (drawing, axes):
         for method, line in zip(METHODS, ("--", "-"), strict=True):
             for (label, variant), mark in zip(CURVES.items(), "osx", strict=True):
                 found = [(h, flights[variant, method, h].mean) for h in steps if not flights[variant, method, h].lost]
@@ -280,7 +280,7 @@ def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float
 
 def _invariant(flights: Mapping[tuple[str, str, float], Flight], step: float) -> Any:
     """Figure 4.5, as it is."""
-    with single_panel("periods", "change of Jacobi's integral [%]", height=0.4 * PAGE) as (drawing, axes):
+    with single_panel("periods [–]", "change of Jacobi's integral [%]", height=0.4 * PAGE) as (drawing, axes):
         for variant in ("plain", "stabilized"):
             f = flights[variant, "implicit midpoint", step]
             axes.plot(f.time / PERIOD, 100 * f.deviation, linewidth=0.8, label=f"{variant}, step {step:g}")

@@ -101,7 +101,7 @@ def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
         second.plot(run.time, aside + forward, "--", color="0.3", label="sum")
         second.set_ylabel("energy [J]")
         legend_above(second, PAGE)
-        third.plot(run.time, run["speed"], color=COLORS[1])
+        third.plot(*run.curve("speed"), color=COLORS[1])
         third.set_ylabel("speed [m/s]")
         third.set_xlabel("time [s]")
         third.set_xlim(0, 12)

@@ -173,8 +173,10 @@ class _Mjcf:
         self.links.append(link)
         inertial = element.find("inertial")
         by_geoms = self.settings.inertia_from_geoms
-        link.masses = [] if inertial is None or by_geoms == "true" else [self._masses(inertial, where)]
-        if by_geoms == "true" or (by_geoms == "auto" and inertial is None):
+        # "true" replaces what a body states by its geoms; MuJoCo keeps it where there are none
+        replaced = inertial is None or (by_geoms == "true" and _has_geoms(element))
+        link.masses = [] if inertial is None or replaced else [self._masses(inertial, where)]
+        if replaced and by_geoms != "false":
             self.from_geoms.add(name)
         self._fill(link, element, inherited, Pose())
         free = [joint for joint in link.joints if joint.kind == "floating"]
@@ -285,3 +287,8 @@ class _Mjcf:
 
 def _label(element: Element) -> str:
     return repr(element.attributes["name"]) if element.attributes.get("name") else f"of line {element.line}"
+
+
+def _has_geoms(element: Element) -> bool:
+    """Whether a body has geoms of its own, perhaps in frames."""
+    return any(child.tag == "geom" or (child.tag == "frame" and _has_geoms(child)) for child in element.children)

@@ -128,8 +128,9 @@ def add_actuators(assembly: Assembly, root: Element, settings: Settings) -> None
             if joint not in assembly.coordinates:
                 known = list(assembly.coordinates)
                 full.refuse(f"{where}: {joint!r} is not a joint with one coordinate{did_you_mean(joint, known)}")
-            for key in sorted(full.attributes.keys() - _TAKEN):
-                word = "enforced" if key in ("ctrlrange", "forcerange") else "taken"
+            off = {key for key, by in _BOUNDS.items() if full.attributes.get(by) == "false"}  # bounds that MuJoCo ignores, too
+            for key in sorted(full.attributes.keys() - _TAKEN - off):
+                word = "enforced" if key in _BOUNDS else "taken"
                 assembly.robot.losses.append(f"{key} of {where} is not {word} (line {full.line})")
             _add(assembly, name, joint, law, full)
 
@@ -146,6 +147,7 @@ def _refuse_shared_defaults(element: Element, settings: Settings) -> None:
             element.refuse(f"the defaults of <{tag}> hold for this <{element.tag}> too, which is not supported; give it a class")
 
 
+_BOUNDS = {"ctrlrange": "ctrllimited", "forcerange": "forcelimited"}
 _TAKEN = {"name", "class", "group", "user", "joint", "jointinparent", "gear", "kp", "kv", "ctrllimited", "forcelimited"}
 _TAKEN |= {"gaintype", "biastype", "gainprm", "biasprm", "dyntype"}
 _PRESETS = ("motor", "position", "velocity", "damper", "general")

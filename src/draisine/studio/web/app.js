@@ -18,6 +18,7 @@
       Object.assign(this, { step: NaN, frames: NaN, rate: NaN, ticks: [], awake: AWAKE, last: null, count: 0 }); // ms a step, frames a second, …
       this.start = { ...manifest.start };
       this.live = this.another();
+      this.live.jumps = [];
       this.theatre = this.scene();
       this.board = {
         stability: new Stability(manifest, css),
@@ -301,6 +302,7 @@
     sample(one) {
       const { samples } = this, span = WINDOW * this.manifest.pace;
       while (samples.length && samples[samples.length - 1].time >= one.time) samples.pop();
+      if (one === this.live) samples.push(...this.live.jumps.splice(0).filter(({ time }) => time < one.time));
       samples.push({ time: one.time, outputs: one.outputs().slice(), state: one.state.slice(), energy: one.energy() });
       while (samples.length > 2 && samples[1].time < one.time - span) samples.shift();
     }
@@ -332,7 +334,7 @@
     clock() {
       const { riding, rate, frames, pace } = this, slow = riding && rate < 0.95 * pace, known = riding && Number.isFinite(rate);
       const words = slow ? ` · ${rate.toFixed(2)}×, slower than ${pace === 1 ? "real time" : `the ${pace}× chosen`}` : known && pace !== 1 ? ` · ${pace}× real time` : "";
-      $("clock").textContent = `${this.shown.time.toFixed(1)} s${words}${known ? ` · ${frames.toFixed(0)} frames/s` : ""}`;
+      $("clock").textContent = `${this.shown.time.toFixed(1)} s${words}${known ? ` · ${frames.toFixed(frames < 2 ? 1 : 0)} frames/s` : ""}`;
       $("clock").classList.toggle("slow", slow);
       root.dataset.rate = String(rate);
     }

@@ -146,7 +146,7 @@
         row.append(head);
         return { cells: [0, 1, 2].map(() => row.insertCell()), at: PARTS.map(([part]) => place(`${name}_${part}`)) };
       });
-      this.strip = this.energetic && new Strip($("energy"), { title: "energy, J", unit: "J", series: [
+      this.strip = this.energetic && new Strip($("energy"), { title: "energy [J]", unit: "J", series: [
         { label: "kinetic", color: "var(--accent)", of: (s) => s.energy.kinetic },
         { label: "potential", color: "var(--real)", of: (s) => s.energy.potential },
         { label: "total", color: "var(--ink)", of: (s) => s.energy.total },
@@ -184,7 +184,7 @@
     add(name) {
       const { unit, of } = this.known.get(name), angle = display(unit).unit;
       this.strips.push(new Strip(this.place, {
-        title: `${words(name)}${angle ? ", " + angle : ""}`, unit, series: [{ label: "", color: "var(--accent)", of }],
+        title: `${words(name)} [${angle || "–"}]`, unit, series: [{ label: "", color: "var(--accent)", of }],
         close: (strip) => { this.strips = this.strips.filter((s) => s !== strip); },
       }, this.css));
     }

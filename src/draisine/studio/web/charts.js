@@ -182,7 +182,7 @@
       const end = samples[samples.length - 1].time, { factor } = display(this.unit);
       const rows = this.series.map(({ of }) => samples.map((sample) => factor * of(sample)));
       const begin = Math.max(end - window, samples[0].time), x = (k) => samples[k].time;
-      this.plot.begin([begin, begin + window], limits(rows.flat()), { across: 3 });
+      this.plot.begin([begin, begin + window], limits(rows.flat()), { across: 3, unit: "s" });
       this.plot.inside(() => rows.forEach((row, i) => this.plot.line(row.length, x, (k) => row[k], { color: this.color(i), width: 1.6 })));
       const last = samples[samples.length - 1];
       this.now.textContent = this.series.length > 1 ? "" : withUnit(this.series[0].of(last), this.unit);

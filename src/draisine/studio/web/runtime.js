@@ -28,6 +28,7 @@
       this.status = "ok";
       this.why = ""; // what a status means, in words
       this._owed = 0; // s not yet stepped
+      this.jumps = null; // or an array, into which samples on both sides of jumps are put, for charts
       for (const k of ["_k1", "_k2", "_k3", "_k4"]) this[k] = new Float64Array(n); // slopes of a step
       this._x = new Float64Array(n);
       this._new = new Float64Array(n);
@@ -92,6 +93,8 @@
     }
 
     _begin() {
+      this._lawBefore = undefined;
+      this.jumps?.splice(0);
       this.status = "ok";
       this.why = "";
       this.warning = "";
@@ -132,13 +135,47 @@
         this._owed -= this.h;
         if (this.contacts) this.contacts.press();
         this._recorder.note();
+        const before = this.jumps && this._begun();
         this._step();
+        if (before) this._jumped(before);
         if (this.status !== "ok") {
           this._owed = 0;
           return this.status;
         }
       }
       return this.status;
+    }
+
+    // ------------------------------------------------------------ jumps
+
+    // What charts show of now.
+    sample() {
+      const outputs = this.outputs().slice(), { energy } = this._reported;
+      const [kinetic, potential] = energy.length ? energy : [NaN, NaN];
+      return { time: this.time, outputs, state: this.state.slice(), energy: { kinetic, potential, total: kinetic + potential } };
+    }
+
+    // Inputs, branches of switches, modes of contacts and the last impact: quantities jump where these change.
+    _law() {
+      const { contacts, inputs, _switches } = this;
+      if (!contacts) return [...inputs, ...(_switches?.branches ?? []), _switches?.sliding ?? -1];
+      const { change_count, change_time } = contacts.record.modes;
+      return [...inputs, ...contacts.modes, change_count ? change_time[change_count - 1] : -1];
+    }
+
+    // The beginning of a step; into `jumps` where another law holds from here on.
+    _begun() {
+      const law = this._law(), other = this._lawBefore !== undefined && law.some((v, k) => v !== this._lawBefore[k]);
+      const sample = other || this.contacts || this._switches ? this.sample() : null;
+      if (other) this.jumps.push(sample);
+      return { law, sample };
+    }
+
+    // Both ends of a step within which the law changed.
+    _jumped({ law, sample }) {
+      const first = this._lawBefore === undefined; // which decides on the branches of the start
+      this._lawBefore = this._law();
+      if (sample && !first && this.status === "ok" && law.some((v, k) => v !== this._lawBefore[k])) this.jumps.push(sample, this.sample());
     }
 
     _take(inputs) {
@@ -367,7 +404,10 @@
       const pushed = Float64Array.from(this._x);
       this._recorder.note();
       if (this._settle(pushed)) this._end("not finite", "the push leads nowhere");
-      else this._recorder.cut();
+      else {
+        this._recorder.cut();
+        this.jumps?.push(this.sample());
+      }
     }
 
     // ------------------------------------------------------------ snapshots and recording

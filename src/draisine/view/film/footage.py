@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
+from draisine.results.jumps import thinned, values_at
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.contact_modes import MODE_COLORS
-from draisine.view.plots.trajectories import is_stepwise
 from draisine.view.scene.appearance import body_solids, slider_ranges
 from draisine.view.scene.scene import Array, Blade, Cord, LoopClosure, Pose, Scene, Wheel
 from draisine.view.scene.solids import Mesh, Solid, joined
@@ -41,17 +41,21 @@ class ContactMark:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A channel for a chart."""
+    """A channel for a chart: its values over times of its own, two of them at one time where it jumps."""
 
     name: str
     unit: str
-    values: Array  # (n,)
-    stepwise: bool = False  # constant between jumps
+    times: Array  # (m,)
+    values: Array  # (m,)
 
     @property
     def shown(self) -> tuple[Array, str]:
         """Values and unit as charts show them: angles in degrees."""
         return (np.degrees(self.values), "°") if self.unit == "rad" else (self.values, self.unit)
+
+    def at(self, time: float) -> float:
+        """The value at a time as charts show it; at a jump the one behind it."""
+        return float(values_at((self.times, self.shown[0]), np.array([time]))[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +137,7 @@ def footage_from_poses(
         rotations,
         _tracks(scene, values, positions, rotations),
         _forces(scene, values, positions, rotations),
-        tuple(Quantity(name, run.channel(name).unit, values[name], is_stepwise(run, name)) for name in charts),
+        tuple(Quantity(name, run.channel(name).unit, *thinned(run.curve(name), times)) for name in charts),
         ground,
         _lifts(values),
         _contacts(run, values, times),

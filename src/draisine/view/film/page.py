@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.film.footage import Footage, Ground, force_scale
-from draisine.view.plots.labels import display_name, pretty_unit
+from draisine.view.plots.labels import display_name, pretty_unit, with_unit
 from draisine.view.plots.style import COLORS
 from draisine.view.scene.projection import round_length
 from draisine.view.scene.scene import Array, Center, Cord, Hinge
@@ -79,19 +79,11 @@ def film_data(takes: Sequence[Footage], layers: Sequence[str] = ()) -> dict[str,
         "travels": traveled > _FAR * main.extent,
         "layers": list(layers),
         "force_scale": force_scale(takes),
-        "charts": [
-            {"label": _titled(q.name, unit), "unit": unit, "steps": q.stepwise}
-            for q in main.charts
-            for unit in (pretty_unit(q.shown[1]),)
-        ],
+        "charts": [{"label": with_unit(display_name(q.name), q.shown[1]), "unit": pretty_unit(q.shown[1])} for q in main.charts],
         "ground": ground(main, low, high),
         "casts": [cast(take) for take in takes],
         "runs": [_run(take, rank) for rank, take in enumerate(takes)],
     }
-
-
-def _titled(name: str, unit: str) -> str:
-    return f"{display_name(name)} [{unit}]" if unit else display_name(name)
 
 
 def _run(take: Footage, rank: int) -> dict[str, Any]:
@@ -113,7 +105,7 @@ def _run(take: Footage, rank: int) -> dict[str, Any]:
         ],
         "forces": [{"name": force.name, "at": floats(force.at), "vector": floats(force.vector)} for force in take.forces],
         "contacts": [{"name": c.name, "at": floats(c.at), "colors": list(c.colors)} for c in take.contacts],
-        "charts": [floats(quantity.shown[0]) for quantity in take.charts],
+        "charts": [{"times": floats(q.times), "values": floats(q.shown[0])} for q in take.charts],
         "lifts": [{"name": name.replace("_", " "), "force": floats(force)} for name, force in take.lifts.items()],
     }
 

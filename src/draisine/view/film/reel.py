@@ -41,7 +41,7 @@ def _pillow() -> Any:
 
 RATES = {".gif": 20.0, ".mp4": 25.0, ".png": 25.0}  # pictures per second; GIF counts in hundredths
 _DPI = 120
-_HIGH = 0.56  # of the width
+HIGH = 0.56  # of the width
 
 
 def write(film: Animation, target: Path) -> None:
@@ -68,7 +68,7 @@ def picture(film: Animation, time: float, *, width: float = PAGE, near: float = 
 def _figure(film: Animation, k: int, width: float, near: float = 1.0) -> Figure:
     take = film.takes[0]
     with style():
-        height = _HIGH * width
+        height = HIGH * width
         drawing = new_figure(width, height, layout=None)
         share = 0.66 if take.charts else 1.0
         axes = drawing.add_axes((0.0, 0.0, share, 1.0))
@@ -89,14 +89,13 @@ def _charts(drawing: Any, film: Animation, k: int, share: float) -> None:
     take = film.takes[0]
     count = len(take.charts)
     for i, quantity in enumerate(take.charts):
-        (values, unit), high = quantity.shown, 0.84 / count
+        unit, high = quantity.shown[1], 0.84 / count
         axes = drawing.add_axes((share + 0.085, 0.12 + (count - 1 - i) * high, 1 - share - 0.105, 0.74 * high))
         for rank, other in reversed(list(enumerate(film.takes))):
             color, width = (COLORS[0], 1.4) if rank == 0 else ("#CC79A7", 1.0)
-            steps = "steps-post" if quantity.stepwise else "default"
-            axes.plot(other.times, other.charts[i].shown[0], color=color, linewidth=width, drawstyle=steps)
+            axes.plot(other.charts[i].times, other.charts[i].shown[0], color=color, linewidth=width)
         axes.axvline(float(take.times[k]), color=FAINT, linewidth=0.9)
-        axes.plot([take.times[k]], [values[k]], "o", color=COLORS[0], markersize=4)
+        axes.plot([take.times[k]], [quantity.at(float(take.times[k]))], "o", color=COLORS[0], markersize=4)
         axes.set_title(with_unit(display_name(quantity.name), unit), fontsize=8, loc="left", pad=3)
         axes.tick_params(labelsize=7)
         axes.set_xlim(*sorted((float(take.times[0]), float(take.times[-1]))))

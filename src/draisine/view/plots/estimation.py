@@ -78,7 +78,7 @@ def coverage_figure(shares: Sequence[tuple[str, float]], level: float, limits: t
 
 
 def likelihood_profile(
-    name: str, values: Reals, roots: Reals, low: float, high: float, width: float = PAGE, unit: str | None = None
+    name: str, values: Reals, roots: Reals, low: float, high: float, width: float = PAGE, unit: str = ""
 ) -> Any:
     """Likelihood profile: the signed root of the growth of the sum of squares along one unknown; a straight line for a linear
     model."""
@@ -87,10 +87,7 @@ def likelihood_profile(
         axes = drawing.subplots()
         axes.plot(values, roots, "o-", ms=3, color=COLORS[0])
         axes.axvspan(low, high, color="0.93", lw=0, zorder=0)
-        if unit is None:
-            axes.set_xlabel(display_name(name))
-        else:
-            label_axis(axes.xaxis, display_name(name), unit)
+        label_axis(axes.xaxis, display_name(name), unit)
         axes.set_ylabel("± √(growth of χ²) [–]")
     return drawing
 

@@ -42,7 +42,7 @@ def cycle_figure(
         for row, (unit, members) in enumerate(groups.items()):
             axes = drawing.add_subplot(grid[row, 0], sharex=axes)
             for name in members[:_MOST]:
-                axes.plot(run.time, run[name], label=display_name(name))
+                axes.plot(*run.curve(name), label=display_name(name))
             alone = members[0] if len(members) == 1 else ""
             label_axis(axes.yaxis, display_name(alone) or "value", unit)
             legend_above(axes, 0.6 * width)

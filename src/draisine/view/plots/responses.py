@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError
 from draisine.results.linear import LinearModel, python_control
 from draisine.view.plots.canvas import panels
-from draisine.view.plots.labels import display_name, legend_above
+from draisine.view.plots.labels import display_name, label_axis, legend_above, with_unit
 from draisine.view.plots.style import COLORS, INK, PAGE, style
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def bode(
     unstable model the plot shows the transfer function only.
     """
     names = (output,) if isinstance(output, str) else tuple(output)
+    units = {linear.units.get(name, "") for name in names}
     omega = _frequencies(linear, frequencies)
     with style():
         from matplotlib.ticker import MultipleLocator
@@ -35,9 +36,9 @@ def bode(
         drawing, (size, phase) = panels(2, width, 0.75 * width)
         for name in names:
             value = response_at(linear, input, name, omega)
-            size.loglog(omega, np.abs(value), label=display_name(name))
+            size.loglog(omega, np.abs(value), label=display_name(name) if len(units) == 1 else _amplitude(linear, input, name))
             phase.semilogx(omega, np.degrees(np.unwrap(np.angle(value))))
-        size.set_ylabel(f"amplitude per {_of(linear, input)}")
+        size.set_ylabel(_amplitude(linear, input, names[0], "amplitude") if len(units) == 1 else "amplitude [units above]")
         phase.set_ylabel("phase [°]")
         phase.set_xlabel("frequency [rad/s]")
         phase.yaxis.set_major_locator(MultipleLocator(90.0))
@@ -95,8 +96,8 @@ def step_response(linear: LinearModel, until: float, input: str, output: str | S
         drawing, axes = panels(len(names), width, max(0.3, 0.26 * len(names)) * width)
         for panel, name, values in zip(axes, names, np.asarray(answer.outputs).reshape(len(names), -1), strict=True):
             panel.plot(answer.time, values)
-            panel.set_ylabel(f"{display_name(name)}{_unit(linear, name)}")
             panel.margins(x=0)
+            label_axis(panel.yaxis, display_name(name), linear.units.get(name, ""))
         axes[-1].set_xlabel("time [s]")
     return drawing
 
@@ -120,10 +121,8 @@ def _refined(gains: ArrayLike) -> NDArray[np.float64]:
     return np.interp(np.linspace(0, len(given) - 1, 12 * (len(given) - 1) + 1), indices, given)
 
 
-def _of(linear: LinearModel, name: str) -> str:
-    return f"{display_name(name)}{_unit(linear, name)}"
-
-
-def _unit(linear: LinearModel, name: str) -> str:
-    unit = linear.units.get(name, "").replace("*", "·")
-    return f" [{unit}]" if unit else ""
+def _amplitude(linear: LinearModel, input: str, output: str, text: str = "") -> str:
+    """The amplitude of an output per unit of an input: "lean [rad/(N·m)]"."""
+    over, under = (linear.units.get(name, "") for name in (output, input))
+    over, below = (f"({unit})" if set("*/") & set(unit) else unit for unit in (over, under))
+    return with_unit(text or display_name(output), f"{over or '1'}/{below}" if under else linear.units.get(output, ""))

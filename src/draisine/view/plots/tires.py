@@ -54,12 +54,12 @@ def tire_figure(
         _mark_ranges(axes[0, 0], axes[1, 0], tire, "slip_angle", DEGREE)
         _mark_ranges(axes[0, 1], axes[2, 1], tire, "slip", 1.0)
         for place, across, up in (
-            ((0, 0), "slip angle in °", "side force in kN"),
-            ((1, 0), "slip angle in °", "aligning moment in N·m"),
-            ((0, 1), "longitudinal slip κ", "longitudinal force in kN"),
-            ((1, 1), "camber in °", "side force in kN"),
-            ((2, 0), f"longitudinal force in kN, load {middle / 1000:.3g} kN", "side force in kN"),
-            ((2, 1), f"longitudinal slip κ, load {middle / 1000:.3g} kN", "side force in kN"),
+            ((0, 0), "slip angle [°]", "side force [kN]"),
+            ((1, 0), "slip angle [°]", "aligning moment [N·m]"),
+            ((0, 1), "longitudinal slip κ [–]", "longitudinal force [kN]"),
+            ((1, 1), "camber [°]", "side force [kN]"),
+            ((2, 0), f"longitudinal force [kN], load {middle / 1000:.3g} kN", "side force [kN]"),
+            ((2, 1), f"longitudinal slip κ [–], load {middle / 1000:.3g} kN", "side force [kN]"),
         ):
             axes[place].set_xlabel(across)
             axes[place].set_ylabel(up)

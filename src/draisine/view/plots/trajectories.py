@@ -38,9 +38,6 @@ _MOST_CHANNELS = 12
 _STILL = 1e-6  # smaller changes count as rest
 _MOST_LINES = 7  # distinguishable colors on white
 _LONGEST_LABEL = 18  # characters beside the lowest panel
-_FLANK = 64  # instants between two samples of a stepwise input, where it jumps
-_MOST_JUMPS = 400
-_REPEATED = 0.5  # s: a run that took less is repeated for the times of its jumps
 _PANEL_HEIGHT = {1: 2.4, 2: 1.9, 3: 1.7}  # inches, by number of panels
 
 
@@ -80,30 +77,10 @@ def _draw_channels(axes: Axes, run: Trajectory, names: Sequence[str]) -> None:
     first = run.channel(names[0])
     on_axis = len(names) == 1 and len(with_unit(first.name, first.unit)) <= _LONGEST_LABEL
     for name in names:
-        axes.plot(*_line(run, name), label=None if on_axis else display_name(name))
+        axes.plot(*run.curve(name), label=None if on_axis else display_name(name))
     smallest = {"smallest": 0.0} if first.group is Group.RESIDUALS else {}
-    set_value_limits(axes, np.column_stack([run[name] for name in names]), **smallest)
+    set_value_limits(axes, np.concatenate([run.curve(name)[1] for name in names]), **smallest)
     label_values(axes, display_name(first.name) if on_axis else quantity(first.unit), first.unit)
-
-
-def _line(run: Trajectory, name: str) -> tuple[Array, Array]:
-    """Times and values of a channel as it is drawn: a stepwise input with upright flanks."""
-    time, values = run.time, run[name]
-    if not is_stepwise(run, name):
-        return time, values
-    jumps = np.flatnonzero(np.diff(values))
-    jumps = jumps[time[jumps + 1] != time[jumps]]
-    if run.dense is None or run.seconds.get("integrate", np.inf) > _REPEATED:  # the value of a sample holds until the next
-        return np.insert(time, jumps + 1, time[jumps + 1]), np.insert(values, jumps + 1, values[jumps])
-    inside = time[jumps] + (time[jumps + 1] - time[jumps]) * np.linspace(0.0, 1.0, _FLANK)[1:-1, None]
-    after, exact = np.repeat(jumps + 1, _FLANK - 2), inside.T.ravel()
-    return np.insert(time, after, exact), np.insert(values, after, run.at(exact)[name])
-
-
-def is_stepwise(run: Trajectory, name: str) -> bool:
-    """Whether an input is constant between a few jumps."""
-    changes = int(np.count_nonzero(np.diff(run[name])))
-    return run.channel(name).group is Group.INPUTS and 0 < changes <= min(_MOST_JUMPS, 0.25 * len(run.time))
 
 
 def _default_names(run: Trajectory) -> tuple[str, ...]:
@@ -147,9 +124,9 @@ def energy_figure(run: Trajectory, *, width: float = PAGE) -> Figure:
     with style():
         drawing, axes = panels(3, width, 6.0 if width > 5 else 5.4, ratios=[1.0, 1.0, 0.8])
         top, middle, bottom = axes
-        _draw_energies(top, run.time, {name: run[name] for name in (KINETIC, POTENTIAL, TOTAL)})
+        _draw_energies(top, run, (KINETIC, POTENTIAL, TOTAL))
         label_values(top, "energy", "J")
-        _draw_energies(middle, run.time, {name: run[name] - run[name][0] for name in (KINETIC, POTENTIAL, TOTAL, WORK)})
+        _draw_energies(middle, run, (KINETIC, POTENTIAL, TOTAL, WORK), from_start=True)
         label_values(middle, "change", "J")
         _draw_error(bottom, run.time, np.abs(balance) / scale)
         mark_events(axes, run)
@@ -159,11 +136,15 @@ def energy_figure(run: Trajectory, *, width: float = PAGE) -> Figure:
     return drawing
 
 
-def _draw_energies(axes: Axes, time: Array, columns: dict[str, Array]) -> None:
-    for name, values in columns.items():
+def _draw_energies(axes: Axes, run: Trajectory, names: Sequence[str], from_start: bool = False) -> None:
+    drawn = []
+    for name in names:
+        time, values = run.curve(name)
+        values = values - values[0] if from_start else values
         dashes = (0, (4, 2)) if name == WORK else "-"  # coincides with the total without losses
         axes.plot(time, values, color=_COLORS[name], linestyle=dashes, label=name.removesuffix("_energy"))
-    set_value_limits(axes, np.column_stack(list(columns.values())))
+        drawn.append(values)
+    set_value_limits(axes, np.concatenate(drawn))
 
 
 def _draw_error(axes: Axes, time: Array, error: Array) -> None:
@@ -248,10 +229,11 @@ def _panel_per_wheel(
         drawing, stack = panels(len(names), width, (0.9 + 1.6 * len(names)) if width > 5 else (0.8 + 1.4 * len(names)))
         for number, (axes, name) in enumerate(zip(stack, names, strict=True)):
             usual = (nominal or {}).get(name.removesuffix(suffix), 0.0)
-            values = run[name] - usual
+            time, values = run.curve(name)
+            values = values - usual
             label = _wheel(name, suffix) + (f", from its nominal {np.degrees(usual):.4g}°" if usual else "")
-            axes.plot(run.time, values, label=label, color=COLORS[number % len(COLORS)])
-            set_value_limits(axes, values[:, None])
+            axes.plot(time, values, label=label, color=COLORS[number % len(COLORS)])
+            set_value_limits(axes, values)
             label_values(axes, title, run.channel(name).unit)
             legend_above(axes, width)
         mark_events(stack, run)
@@ -265,8 +247,8 @@ def _wheels(run: Trajectory, suffix: str, title: str, width: float) -> tuple[Fig
     with style():
         drawing, (axes,) = panels(1, width, 2.9 if width > 5 else 2.6)
         for name in names:
-            axes.plot(run.time, run[name], label=_wheel(name, suffix))
-        set_value_limits(axes, np.column_stack([run[name] for name in names]))
+            axes.plot(*run.curve(name), label=_wheel(name, suffix))
+        set_value_limits(axes, np.concatenate([run.curve(name)[1] for name in names]))
         label_values(axes, title, run.channel(names[0]).unit)
         mark_events([axes], run)
         legend_above(axes, width)

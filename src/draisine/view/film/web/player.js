@@ -14,7 +14,7 @@
     run.poses = floats(run.poses);
     run.tracks = run.tracks.map((t) => ({ ...t, points: floats(t.points) }));
     run.forces = run.forces.map((f) => ({ ...f, at: floats(f.at), vector: floats(f.vector) }));
-    run.charts = run.charts.map((c) => floats(c));
+    run.charts = run.charts.map(({ times, values }) => ({ times: floats(times), values: floats(values) }));
     run.contacts = run.contacts.map((c) => ({ ...c, at: floats(c.at) }));
     run.lifts = run.lifts.map(({ name, force }) => ({ name, force: floats(force) }));
     run.center = floats(run.center);
@@ -42,6 +42,18 @@
     const a = k * width + offset, b = Math.min(a + width, values.length - width + offset);
     for (let i = 0; i < size; i++) out[i] = values[a + i] + share * (values[b + i] - values[a + i]);
     return out;
+  }
+
+  /** The value of a chart at a time; where it jumps, that behind the jump. */
+  function valueAt({ times, values }, time) {
+    const way = times[times.length - 1] >= times[0] ? 1 : -1;
+    let low = 0, high = times.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (way * times[middle] <= way * time) low = middle; else high = middle - 1;
+    }
+    const next = Math.min(low + 1, times.length - 1), gap = times[next] - times[low];
+    return gap ? values[low] + Math.min(Math.max((time - times[low]) / gap, 0), 1) * (values[next] - values[low]) : values[low];
   }
 
   // ------------------------------------------------------------------ the stage
@@ -127,7 +139,7 @@
     caption.append(name, value);
     figure.append(caption, canvas);
     $("charts").append(figure);
-    const range = limits(film.runs.flatMap((run) => Array.from(run.charts[i] ?? [])));
+    const range = limits(film.runs.flatMap((run) => Array.from(run.charts[i]?.values ?? [])));
     const panel = { chart, i, plot: new Plot(canvas, css), value, range };
     const seek = (event) => { if (event.buttons) go(panel.plot.at(event.clientX - canvas.getBoundingClientRect().left)); };
     canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); seek(event); });
@@ -136,16 +148,15 @@
   });
 
   function draw({ chart, i, plot, value, range }) {
-    plot.begin([begin, end], range);
+    plot.begin([begin, end], range, { unit: "s" });
     for (const [rank, run] of [...film.runs.entries()].reverse()) {
-      const values = run.charts[i];
-      if (!values || (rank > 0 && !state.layers.ghosts)) continue;
-      const look = { steps: chart.steps, ...(rank ? { color: run.color, alpha: 0.75, width: 1.2 } : { color: css("--accent") }) };
-      plot.line(values.length, (k) => run.start + k * run.step, (k) => values[k], look);
+      const line = run.charts[i];
+      if (!line || (rank > 0 && !state.layers.ghosts)) continue;
+      const look = rank ? { color: run.color, alpha: 0.75, width: 1.2 } : { color: css("--accent") };
+      plot.line(line.times.length, (k) => line.times[k], (k) => line.values[k], look);
     }
     plot.upright(state.time, css("--ink"));
-    const here = place(main, state.time), held = chart.steps && here.share < 1 ? { ...here, share: 0 } : here;
-    const now = main.charts[i] ? between(main.charts[i], 1, held, 0, 1, [0])[0] : NaN;
+    const now = main.charts[i] ? valueAt(main.charts[i], state.time) : NaN;
     value.textContent = Number.isFinite(now) ? short(now) + (chart.unit && chart.unit !== "°" ? " " : "") + chart.unit : "–";
     if (Number.isFinite(now)) plot.dot(state.time, now, css("--accent"));
   }

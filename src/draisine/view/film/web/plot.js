@@ -29,8 +29,8 @@
       Object.assign(this, { canvas, css, left: 46, right: 8, top: 6, bottom: 18 });
     }
 
-    /** Clear the canvas and draw grid and tick labels for the limits `x` and `y`. */
-    begin(x, y, { across = 4, along = 5 } = {}) {
+    /** Clear the canvas and draw grid and tick labels for the limits `x` and `y`; the last one along x has the unit. */
+    begin(x, y, { across = 4, along = 5, unit = "" } = {}) {
       const { canvas, css } = this, ratio = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
       const [width, height] = [w, h].map((length) => Math.round(length * ratio));
       if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
@@ -51,7 +51,8 @@
         pen.fillText(short(v), this.left - 5, this.py(v));
       }
       pen.textAlign = "center";
-      for (const v of ticks(...x, along)) pen.fillText(short(v), Math.min(this.px(v), w - 14), h - this.bottom + 11);
+      const marks = ticks(...x, along), last = marks[marks.length - 1];
+      for (const v of marks) pen.fillText(short(v) + (unit && v === last ? ` ${unit}` : ""), Math.min(this.px(v), w - 14), h - this.bottom + 11);
     }
 
     px(v) { return this.left + (v - this.x[0]) / (this.x[1] - this.x[0] || 1) * (this.w - this.left - this.right); }
@@ -64,21 +65,19 @@
       this.pen.stroke();
     }
 
-    /** A line through `count` points, or steps from each to the next, broken where a value is not a number; no more points than can be seen. */
-    line(count, xOf, yOf, { color, width = 1.8, alpha = 1, dash = [], steps = false }) {
+    /** A line through `count` points, broken where a value is not a number; no more points than can be seen. */
+    line(count, xOf, yOf, { color, width = 1.8, alpha = 1, dash = [] }) {
       const { pen } = this;
       pen.strokeStyle = color;
       pen.lineWidth = width;
       pen.globalAlpha = alpha;
       pen.setLineDash(dash);
       pen.beginPath();
-      let down = false, before = NaN;
+      let down = false;
       const every = Math.max(1, Math.floor(count / (3 * this.w)));
       for (let k = 0; k < count; k += every) {
         const v = yOf(k);
         if (!Number.isFinite(v)) { down = false; continue; }
-        if (down && steps && v !== before) pen.lineTo(this.px(xOf(k)), this.py(before));
-        before = v;
         if (down) pen.lineTo(this.px(xOf(k)), this.py(v)); else pen.moveTo(this.px(xOf(k)), this.py(v));
         down = true;
       }
