@@ -130,7 +130,8 @@ def test_operations_pass_by_pass(cases: dict[str, Case]):
     bicycle, sliding, pendulum, chain = (of_model[-1] for of_model in rows.values())
     assert bicycle.per_run <= 78 and bicycle.per_evaluation <= 819 and bicycle.divisions <= 7
     # two normal forces are iterated: the 13 other unknowns are eliminated by operations that are counted, and not in each
-    # factorization of 15 rows, which is not
-    assert sliding.per_iteration <= 264 and sliding.per_evaluation <= 2100 and sliding.per_run >= 80
-    assert rows[MODELS[1]][0].per_iteration == 2237
+    # factorization of 15 rows, which is not; what distributes the forces of tires is left out of the iterations, of which there
+    # are three or more
+    assert sliding.per_iteration <= 78 and sliding.per_evaluation <= 2309 and sliding.per_run >= 80
+    assert rows[MODELS[1]][0].per_iteration == 2206
     assert pendulum.per_evaluation <= 87 and chain.per_evaluation <= 362

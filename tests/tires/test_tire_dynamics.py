@@ -21,6 +21,7 @@ from draisine.program.interpreter import complex_step
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.serialization import from_bytes, to_bytes
 from draisine.program.switching import find_switching
+from draisine.simulation.contact_margins import held_names
 
 G = 9.81
 STIFF = {"VERTICAL_STIFFNESS": 2e5, "LONGITUDINAL_STIFFNESS": 4e5, "LATERAL_STIFFNESS": 1.5e5}
@@ -374,3 +375,16 @@ def test_normal_forces_alone_are_iterated() -> None:
         np.testing.assert_allclose(found, braked.dynamics(*given)[0], rtol=1e-11, atol=1e-11)
     assert isinstance(equations.dynamics, LinearSolveProgram) and isinstance(driven.dynamics, LinearSolveProgram)
     assert not replace(equations.dynamics, system=driven.dynamics.system).condenses
+
+
+def test_a_spring_cannot_pull_and_is_not_watched() -> None:
+    """Normal forces by vertical stiffness are never negative; those of constraints, and friction without a bound, are watched."""
+    tires = {
+        "spring": BrushTire(6e4, 0.9, 0.06, 3000.0, stiffness=2e5),
+        "spring without friction": LinearTire(3e4, 0.3, stiffness=2e5),
+        "constraint": BrushTire(6e4, 0.9, 0.06, 3000.0),
+    }
+    watched = {name: held_names(dr.derive(wheel(tire), work=False)) for name, tire in tires.items()}
+    assert watched["spring"] == ((), ())
+    assert watched["spring without friction"] == (("tire_normal_force",), ("tire_friction_needed",))
+    assert watched["constraint"] == (("tire_normal_force",), ())

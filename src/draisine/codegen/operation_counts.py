@@ -76,7 +76,7 @@ def count_operations(program: Program | LinearSolveProgram) -> OperationCounts:
     passes = NONE
     rows = [_count(program, passes, "")]
     for name in names():
-        if name not in ("scheduling", "fusion"):  # which change their order, and how they are rounded
+        if name not in ("packing", "scheduling", "fusion"):  # which change their order, and how they are rounded
             passes = replace(passes, **{name: True})
             rows.append(_count(program, passes, name))
     return OperationCounts(program.name, tuple(rows))

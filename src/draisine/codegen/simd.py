@@ -28,7 +28,7 @@ from draisine.codegen.passes.pipeline import hoisted_parts, run_passes
 from draisine.program.program import Program, Slot
 from draisine.program.ssa import to_ssa
 
-_CODE_VERSION = 8
+_CODE_VERSION = 9
 _WIDE, _BRING, _TAKE = "wide", "bring", "take"
 
 

@@ -26,7 +26,7 @@ from draisine.expr.safe_functions import length
 from draisine.model.contact.laws import Rolling
 from draisine.model.contact_items import KnifeEdge, mode_entries
 from draisine.model.items import GROUND, Rotate
-from draisine.program.equations import ENERGIES, Constraint, Event, Quantity
+from draisine.program.equations import ENERGIES, SPRING_LOAD, Constraint, Event, Quantity
 from draisine.program.program import Program
 
 if TYPE_CHECKING:
@@ -259,7 +259,8 @@ class ReportBuilder:
         found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
         found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
         if carried:
-            found[Quantity(f"{name}_normal_force", "N", f"normal force of the ground on {name}")] = up
+            what = "normal force of the ground on" if load is None else SPRING_LOAD
+            found[Quantity(f"{name}_normal_force", "N", f"{what} {name}")] = up
             # a tire whose force is bounded needs no more friction than it has
             word = "used" if tire is not None and tire.contact.tire.bounded else "needed"
             found[Quantity(f"{name}_friction_{word}", "", f"tangential force on {name} divided by its normal force")] = (

@@ -85,6 +85,7 @@ class DependentQuantity:
 
 
 MINUS_TENSION = "minus the tension of cable"  # begins the description of a cable's multiplier
+SPRING_LOAD = "normal force of the spring of"  # … and that of a normal force by vertical stiffness, which is never negative
 
 
 class Kind(StrEnum):

@@ -28,6 +28,7 @@ from draisine.program.program import DaeResidual, Program, Slot
 if TYPE_CHECKING:
     import casadi as ca
 
+Numbers: TypeAlias = NDArray[np.float64]
 Slots: TypeAlias = "Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]"
 
 MAX_ITERATIONS = 40  # of Newton's method
@@ -104,8 +105,8 @@ class Condensed:
     """Newton's method for the last unknowns alone, where the others follow from them: quicker, but its derivatives are longer.
 
     `system` and `start` are programs as those of `LinearSolveProgram`, with the last unknowns in place of all and a full matrix;
-    `expansion` is a program of the arguments and these unknowns for all of them. `of` is the digest of the system that it stands
-    for.
+    `expansion` is a program of the arguments, the last estimate of these unknowns and their solution for all unknowns. `of` is
+    the digest of the system that it stands for.
     """
 
     of: str
@@ -122,7 +123,8 @@ class LinearSolveProgram:
     Without a pattern `system` returns the full K. `further` is a program of the arguments and z with more right-hand sides
     (n × k), solved with the same factors; `after` then takes all solutions as columns (n × (1 + k)), for derivatives of z.
     With `start`, a program of the arguments for the initial z, `system` takes z too and is iterated until z converges: until its
-    relative change is below `tolerance`.
+    relative change is below `tolerance`. `after` may then take the last estimate z and the solution, so that it can use what the
+    last iteration has computed at the estimate.
 
     >>> import casadi as ca
     >>> x, z = ca.SX.sym("x", 2), ca.SX.sym("z", 2)
@@ -193,7 +195,8 @@ class LinearSolveProgram:
             raise ArgumentError(
                 f"{self.name!r}: the program of further right-hand sides must take the same arguments and the solution"
             )
-        if [slot.shape for slot in self.after.inputs] != [*shapes, (n, self.sides)]:
+        solved = [(n, 1)] * 2 if self.takes_estimate else [(n, self.sides)]
+        if [slot.shape for slot in self.after.inputs] != [*shapes, *solved]:
             raise ArgumentError(f"{self.name!r}: the program after the solution must take the same arguments and the solution")
 
     @property
@@ -204,6 +207,11 @@ class LinearSolveProgram:
     def iterates(self) -> bool:
         """Whether it is solved by Newton iterations."""
         return self.start is not None
+
+    @property
+    def takes_estimate(self) -> bool:
+        """Whether `after` takes the estimate of the last iteration, too."""
+        return self.iterates and self.further is None and len(self.after.inputs) == len(self.inputs) + 2
 
     @property
     def outputs(self) -> tuple[Slot, ...]:
@@ -222,12 +230,12 @@ class LinearSolveProgram:
         import casadi as ca
 
         short, arguments = self.condensed, self.symbols()
-        z = ca.SX.sym("z", short.start.outputs[0].size)
-        (whole,) = short.expansion.function.call([*arguments, z])
+        z, solution = (ca.SX.sym(name, short.start.outputs[0].size) for name in ("z", "solution"))
+        (whole,) = short.expansion.function.call([*arguments, z, solution])
         results = self.after.function.call([*arguments, whole])
         slots = {slot.name: (symbol, slot.labels) for slot, symbol in zip(self.inputs, arguments, strict=True)}
         named = {slot.name: (result, slot.labels) for slot, result in zip(self.outputs, results, strict=True)}
-        after = Program.build(self.after.name, {**slots, "z": z}, named)
+        after = Program.build(self.after.name, {**slots, "z": z, "solution": solution}, named)
         pattern = Pattern.dense(z.numel())
         return LinearSolveProgram(self.name, short.system, after, pattern, start=short.start, tolerance=SHORT_TOLERANCE)
 
@@ -352,21 +360,24 @@ class LinearSolveProgram:
         The iteration is that of the compiled kernel (`codegen/jit/linear_solve.py`), for which this is the reference: full steps
         and the same convergence criterion. It therefore does not use `numerics.newton`.
         """
-        if self.start is None:
-            z, solve = self._newton_step(*arguments)
-        else:
-            (z,) = self.start(*arguments)
-            for _ in range(MAX_ITERATIONS):
-                new, solve = self._newton_step(*arguments, z)
-                change, z = float(np.sum((new - z) ** 2)), new
-                if not change > self.tolerance**2 * float(np.sum(new**2)):
-                    break
-            else:
-                z = np.full(self.size, np.nan)
+        _, z, solve = self._iterated(*arguments)
         if self.further is None:
             return z
         sides = np.reshape(self.further(*arguments, z)[0], (self.size, self.sides - 1))
         return np.column_stack([z, solve(sides)])
+
+    def _iterated(self, *arguments: ArrayLike) -> tuple[Numbers, Numbers, Callable[[Numbers], Numbers]]:
+        """The last estimate of z, z, and the function that solves for other right-hand sides."""
+        if self.start is None:
+            z, solve = self._newton_step(*arguments)
+            return z, z, solve
+        (new,) = self.start(*arguments)
+        for _ in range(MAX_ITERATIONS):
+            z = new
+            new, solve = self._newton_step(*arguments, z)
+            if not float(np.sum((new - z) ** 2)) > self.tolerance**2 * float(np.sum(new**2)):
+                return z, new, solve
+        return z, np.full(self.size, np.nan), solve
 
     def _newton_step(
         self, *arguments: ArrayLike
@@ -392,6 +403,8 @@ class LinearSolveProgram:
 
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
         """Evaluate in CasADi's interpreter, with the solver of NumPy or SciPy."""
+        if self.takes_estimate:
+            return self.after(*arguments, *self._iterated(*arguments)[:2])
         return self.after(*arguments, self.solution(*arguments))
 
     def jacobian(self, of: str, wrt: str, name: str | None = None, shared: bool = False) -> LinearSolveProgram:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.program.equations import MINUS_TENSION, Equations
+from draisine.program.equations import MINUS_TENSION, SPRING_LOAD, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import MonitoredMargins
@@ -85,6 +85,14 @@ def contact_names(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...
     names = [q.name for q in equations.outputs if q.name not in free]
     normal, friction = (tuple(name for name in names if name.endswith(end)) for end in (NORMAL, FRICTION))
     return normal, friction
+
+
+def held_names(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The same without normal forces of springs, which cannot be negative, unless the friction that their tire needs is asked."""
+    normal, friction = contact_names(equations)
+    springs = {q.name for q in equations.outputs if q.description.startswith(SPRING_LOAD)}
+    needed = {f"{name.removesuffix(FRICTION)}{NORMAL}" for name in friction}
+    return tuple(name for name in normal if name not in springs or name in needed), friction
 
 
 def cables_of(equations: Equations) -> tuple[str, ...]:

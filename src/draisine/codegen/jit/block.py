@@ -9,7 +9,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from draisine.codegen.jit.emitter import COMPARISONS, INFIX, LOGIC, Emitter, ScalarType, arithmetic, number
+from draisine.codegen.jit.emitter import COMPARISONS, INFIX, LOGIC, OWN, Emitter, ScalarType, arithmetic, number
+from draisine.codegen.jit.packing import Pack
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
 from draisine.program import opcodes as op
 from draisine.program.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA
@@ -33,7 +34,7 @@ class SsaFunction(NamedTuple):
 class Block(Emitter):
     """The instructions so far, and the names of the values computed so far."""
 
-    def __init__(self, function: SsaFunction, spilled: Mapping[int, int]) -> None:
+    def __init__(self, function: SsaFunction, spilled: Mapping[int, int], packs: Sequence[Pack] = ()) -> None:
         super().__init__(function.scalar)
         self.function, self.values = function, function.ssa.values
         self.spilled = spilled  # indices in the work array of values that later pieces read
@@ -42,6 +43,7 @@ class Block(Emitter):
         self.integers: dict[int, str] = {}
         self.pointers: dict[tuple[str, int], str] = {}
         self.sincos_pairs: dict[int, str] = {}  # sine and cosine of an angle, as a pair
+        self.packs = {pack.values[0]: pack for pack in packs}  # calls made together
         self._bounds: dict[int, int] = {}  # upper bounds of integer values
         self._buffers = 0, 0  # numbers of arguments and results of the largest call
 
@@ -103,6 +105,11 @@ class Block(Emitter):
         real, truth, products = self.real, self.scalar.truth, frozenset(fused.values())
         for v in values:
             kind, operands, detail = self.values[v]
+            if v in self.doubles:
+                continue  # computed with others
+            if v in self.packs:
+                self._packed(self.packs[v])
+                continue
             if v in products and not self._whole_arithmetic(v, kind, operands):
                 continue  # computed with its sum
             if v in fused and fused[v] not in self.integers:
@@ -146,6 +153,22 @@ class Block(Emitter):
             function, x = self.scalar.function(SINE_AND_COSINE), self.double(angle)
             both = self.sincos_pairs[angle] = self.emit(f"call {pair} @{function}({self.real} {x})")
         return self.emit(f"extractvalue {pair} {both}, {0 if kind == op.SIN else 1}")
+
+    def _packed(self, pack: Pack) -> None:
+        """Calls of one function by one call on vectors; the last of fewer operands than lanes is repeated."""
+        wide, rows = Emitter(ScalarType(pack.lanes)), [*pack.operands, *[pack.operands[-1]] * pack.lanes][: pack.lanes]
+        wide.lines, wide.emit = self.lines, self.emit  # type: ignore[method-assign]
+        vectors = [wide.join_lanes([self.double(o) for o in column]) for column in zip(*rows, strict=True)]
+        if pack.kind in OWN:
+            parts = {pack.kind: wide.lanes(wide.call(OWN[pack.kind], *vectors))}
+        else:
+            pair, function = wide.scalar.pair, wide.scalar.function(SINE_AND_COSINE)
+            both = self.emit(f"call {pair} @{function}({wide.real} {vectors[0]})")
+            kinds = {self.values[v].kind for v in pack.values}
+            parts = {k: wide.lanes(self.emit(f"extractvalue {pair} {both}, {int(k == op.COS)}")) for k in kinds}
+        for v in pack.values:
+            kind, operands, _ = self.values[v]
+            self.doubles[v] = parts[kind][pack.operands.index(tuple(operands))]
 
     # ---------------------------------------------------------------- tables
 

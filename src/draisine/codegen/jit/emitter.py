@@ -32,6 +32,9 @@ LIBRARY = {
     )
 }
 LIBRARY |= {op.CONSTPOW: "pow", op.ERFINV: "inverse_erf"}
+ARCTANGENT, ARCTANGENT_2 = "arctangent", "arctangent_of_two"  # of the module `arctangent`
+OWN = {op.ATAN: ARCTANGENT, op.ATAN2: ARCTANGENT_2}
+LIBRARY |= OWN
 TWO_OPERANDS = frozenset({"llvm.copysign", "llvm.minnum", "llvm.maxnum", "pow", "atan2", "hypot", "remainder"})
 
 
@@ -70,7 +73,7 @@ class ScalarType:
         """The name of a function of doubles when it takes numbers of this type."""
         if name.startswith("llvm."):
             return f"{name}.f64" if self.lanes == 1 else f"{name}.v{self.lanes}f64"
-        return name if self.lanes == 1 else f"wide_{name}"
+        return name if self.lanes == 1 else f"wide_{name}_{self.lanes}"
 
 
 DOUBLE = ScalarType(1)
@@ -198,24 +201,27 @@ _SPECIAL: dict[int, Callable[[str, Emitter], str]] = {
 def declarations(kinds: set[int], scalar: ScalarType = DOUBLE, sincos: bool = True) -> list[str]:
     """Declarations of the functions that operations call; definitions where neither LLVM nor the C library has one.
 
-    On vectors, functions of the C library are called lane by lane, except sine and cosine with `sincos`.
+    On vectors, functions of the C library are called lane by lane, except sine and cosine with `sincos`, and those in `OWN`.
     """
-    called = {"llvm.fma", *(INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds)} - {""}
+    called = {"llvm.fma", *(INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds - OWN.keys())} - {""}
+    if kinds & OWN.keys():
+        called |= {"llvm.fabs", "llvm.copysign"}
     if kinds & {op.SIN, op.COS}:
         called |= {"llvm.sin", "llvm.cos", "llvm.fabs"}
-    single = set(called)
+    single = called | ({"atan2"} if op.ATAN2 in kinds else set())
     if "inverse_erf" in called:
         single |= {"erf", "llvm.exp", "llvm.log", "llvm.sqrt", "llvm.fabs", "llvm.copysign"}
-    lines = [_declaration(name, DOUBLE) for name in sorted(single - {"inverse_erf"})]
+    lines = [declaration(name, DOUBLE) for name in sorted(single - {"inverse_erf"})]
     lines += [_inverse_erf()] if "inverse_erf" in called else []
     if scalar.lanes > 1:
         intrinsics = {name for name in called if name.startswith("llvm.")}
-        lines += [_declaration(name, scalar) for name in sorted(intrinsics)]
+        lines += [declaration(name, scalar) for name in sorted(intrinsics)]
         lines += [_lane_by_lane(name, scalar) for name in sorted(called - intrinsics - ({"sin", "cos"} if sincos else set()))]
     return lines
 
 
-def _declaration(name: str, scalar: ScalarType) -> str:
+def declaration(name: str, scalar: ScalarType = DOUBLE) -> str:
+    """The declaration of a function."""
     arguments = [scalar.real] * (3 if name == "llvm.fma" else 2 if name in TWO_OPERANDS else 1)
     return f"declare {scalar.real} @{scalar.function(name)}({', '.join(arguments)}) nounwind"
 

@@ -29,7 +29,7 @@ from draisine.errors import ArgumentError
 from draisine.program.program import Program, Slot
 from draisine.program.ssa import SSA, to_ssa
 
-_CODE_VERSION = 1
+_CODE_VERSION = 2
 _ON_STACK = 4096  # numbers; more are allocated in every call
 _PARTIALS, _ALONG = "partials", "along"
 

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from draisine.codegen.jit import arctangent
 from draisine.codegen.jit.block import Block, Constants, PlainBlock, SsaFunction
 from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType, declarations, number
 from draisine.codegen.jit.fusion import fused_products
+from draisine.codegen.jit.packing import packed_order, packs_of
 from draisine.codegen.jit.scheduling import Piece, cut_into_pieces, list_schedule
 from draisine.codegen.jit.trigonometry import definitions
 from draisine.codegen.passes import ALL, PROLOGUE, Passes
@@ -56,10 +58,20 @@ def llvm_functions(
             waiting += unit.callees.items()
     kinds = {value.kind for unit in units.values() for value in unit.values}
     functions: list[str] = []
+    packed: dict[int, set[int]] = {}  # lanes → kinds of calls that are packed
     for name, unit in units.items():
-        functions += _unit(name, unit, names, passes, scalar, uniform if name in ssa else frozenset())
+        functions += _unit(name, unit, names, passes, scalar, uniform if name in ssa else frozenset(), packed)
+    declared, defined = _called(kinds, passes, scalar)
+    for lanes, own in sorted(packed.items()):
+        more = _called(own, passes, ScalarType(lanes))
+        declared, defined = declared + more[0], defined + more[1]
+    return list(dict.fromkeys(declared)), [*dict.fromkeys(defined), *functions]
+
+
+def _called(kinds: set[int], passes: Passes, scalar: ScalarType) -> tuple[list[str], list[str]]:
+    """Declarations and definitions of the functions that operations of these kinds call."""
     trigonometry = definitions(scalar) if passes.sincos and kinds & {op.SIN, op.COS} else []
-    return declarations(kinds, scalar, passes.sincos), [*trigonometry, *functions]
+    return declarations(kinds, scalar, passes.sincos), [*trigonometry, *arctangent.definitions(kinds, scalar)]
 
 
 def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
@@ -68,9 +80,15 @@ def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
 
 
 def _unit(
-    name: str, ssa: SSA, callees: Mapping[Hashable, str], passes: Passes, scalar: ScalarType, uniform: frozenset[int]
+    name: str,
+    ssa: SSA,
+    callees: Mapping[Hashable, str],
+    passes: Passes,
+    scalar: ScalarType,
+    uniform: frozenset[int],
+    packed: dict[int, set[int]],
 ) -> Iterator[str]:
-    """The functions of one list of values, and the numbers of its tables."""
+    """The functions of one list of values, and the numbers of its tables. Calls that it packs are added to `packed`."""
     for k, numbers in enumerate(ssa.numbers):
         entries = ", ".join(f"double {number(float(n))}" for n in numbers)
         yield f"@{name}_numbers_{k} = private unnamed_addr constant [{numbers.size} x double] [{entries}], align 8"
@@ -79,7 +97,11 @@ def _unit(
     function = SsaFunction(ssa, name, frozenset(values), callees, scalar, passes.sincos, uniform)
     if len(values) <= (_LONGEST_BLOCK if passes.fusion else _PLAIN_PIECE) and len(ssa.results) <= _MOST_RESULTS:
         order = list_schedule(ssa, values) if passes.scheduling else values
-        text = _filled(Block(function, {}), Piece(tuple(order), (), tuple(ssa.results)), passes.fusion)
+        packs = packs_of(ssa, values, passes.sincos) if passes.packing and scalar.lanes == 1 else []
+        for pack in packs:
+            packed.setdefault(pack.lanes, set()).add(pack.kind)
+        order = packed_order(ssa, order, packs) if packs else order
+        text = _filled(Block(function, {}, packs), Piece(tuple(order), (), tuple(ssa.results)), passes.fusion)
         yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{text}\n}}"
         return
     plain = len(values) > _VERY_LONG or not passes.fusion

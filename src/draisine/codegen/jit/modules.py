@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.codegen.jit.emitter import number
+from draisine.codegen.jit.emitter import DOUBLE, Emitter, declaration, number
 from draisine.codegen.jit.llvm import SYMBOL, entry_points, llvm_functions, map_loop
 from draisine.codegen.jit.solvers import PREFIX
 from draisine.codegen.jit.sparse_qr import analyze
@@ -113,10 +113,12 @@ def linear_solve_functions(solved: LinearSolveProgram, parts: LinearSolveParts, 
     """Declarations, the functions of all stages, and the kernel that calls them."""
     declarations, functions = llvm_functions(parts.units, passes)
     solution = _active(solved) if solved.solver == Solver.ACTIVE else _sparse(solved) if solved.sparse else _dense(solved)
-    return [*declarations, *solution.declarations, _OWN, *functions, _kernel(solved, solution, parts.passes_on)]
+    declared = dict.fromkeys([*declarations, *solution.declarations])
+    return [*declared, _OWN, *functions, _kernel(solved, solution, parts.passes_on)]
 
 
 _OWN = f"""declare void @{PREFIX}fill(i64, double, ptr)
+declare void @{PREFIX}copy(i64, ptr, ptr)
 declare void @{PREFIX}newton_update(i64, double, ptr, ptr, ptr)
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)"""
@@ -131,8 +133,33 @@ class _Solution(NamedTuple):
     solve: str  # with SIDE for the address
 
 
+def _small(solved: LinearSolveProgram) -> _Solution:
+    """One or two unknowns: elimination with pivoting as one function without branches."""
+    code = Emitter(DOUBLE)
+    if solved.size == 1:
+        code.store(code.div(code.load("%side"), code.load("%entries")), "%side")
+    else:
+        a, c, b, d = (code.load(code.element("%entries", k)) for k in range(4))  # by columns
+        y, z = (code.load(code.element("%side", k)) for k in range(2))
+        swap = code.compare("ogt", code.call("llvm.fabs", c), code.call("llvm.fabs", a))
+        (a, c), (b, d), (y, z) = (
+            (code.select(swap, second, first), code.select(swap, first, second)) for first, second in ((a, c), (b, d), (y, z))
+        )
+        factor = code.negate(code.div(c, a))
+        last = code.div(code.fused(factor, y, z), code.fused(factor, b, d))
+        code.store(code.div(code.fused(code.negate(b), last, y), a), code.element("%side", 0))
+        code.store(last, code.element("%side", 1))
+    body = "\n".join(code.lines)
+    function = f"define internal void @small(ptr %entries, ptr %side) nounwind {{\n{body}\nret void\n}}"
+    return _Solution(
+        (declaration("llvm.fabs"), declaration("llvm.fma"), function), {}, (), "call void @small(ptr %entries, ptr SIDE)"
+    )
+
+
 def _dense(solved: LinearSolveProgram) -> _Solution:
     n, count = solved.size, solved.entry_pattern.nnz()
+    if n <= 2 and count == n * n:
+        return _small(solved)
     rows, columns = (np.array(a, dtype=np.int64) for a in (solved.entry_pattern.rows, solved.entry_pattern.columns))
     declarations = [f"declare void @{PREFIX}decompose(i64, ptr, ptr)", f"declare void @{PREFIX}substitute(i64, ptr, ptr, ptr)"]
     if count == n * n:  # a full matrix
@@ -203,9 +230,11 @@ def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str
         lines.append(f"%passed_by_{name} = getelementptr inbounds double, ptr %passed, i64 {first}")
     for k in range(count):
         lines += [f"%from_{k} = getelementptr inbounds ptr, ptr %arg, i64 {k}", f"%value_{k} = load ptr, ptr %from_{k}, align 8"]
-    lines += _put("more", [*(f"%value_{k}" for k in range(count)), "%z", "%z", "%passed"])
+    solved_at = "%new" if solved.takes_estimate else "%z"
+    lines += _put("more", [*(f"%value_{k}" for k in range(count)), "%z", solved_at, "%passed"])
     if solved.iterates:
         lines += _newton(n, solution, solved.tolerance, solved.factorized_once)
+        lines += [] if solved.takes_estimate else [f"call void @{PREFIX}copy(i64 {n}, ptr %new, ptr %z)"]
     else:
         lines += [*_put("given", ["%entries", "%z", "%passed_by_system"]), "call void @system(ptr %more, ptr %given)"]
         lines += [*solution.prepare, solution.solve.replace("SIDE", "%z")]
@@ -219,7 +248,8 @@ def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str
 
 
 def _newton(n: int, solution: _Solution, tolerance: float, once: bool) -> list[str]:
-    """Newton's method: from the start until z converges; where it does not, z is NaN. `once`: all iterations have one matrix."""
+    """Newton's method from the start at %z until it converges: the solution is then at %new, the last estimate at %z; where it
+    does not converge, the solution is NaN. `once`: all iterations have one matrix."""
     prepare = list(solution.prepare)
     if once:
         begin = ["%so_far = load i64, ptr %count, align 8", "%is_first = icmp eq i64 %so_far, 0"]
@@ -247,7 +277,7 @@ def _newton(n: int, solution: _Solution, tolerance: float, once: bool) -> list[s
         f"%left = icmp slt i64 %one_more, {MAX_ITERATIONS}",
         "br i1 %left, label %iterate, label %failed",
         "failed:",
-        f"call void @{PREFIX}fill(i64 {n}, double {number(np.nan)}, ptr %z)",
+        f"call void @{PREFIX}fill(i64 {n}, double {number(np.nan)}, ptr %new)",
         "br label %finished",
         "finished:",
     ]

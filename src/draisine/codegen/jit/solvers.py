@@ -42,7 +42,7 @@ def text() -> str:
 
 
 def _functions() -> dict[str, Callable[..., None]]:
-    dense, sparse = (decompose, substitute, scatter, fill, newton_update), (factorize, solve)
+    dense, sparse = (decompose, substitute, scatter, fill, copy, newton_update), (factorize, solve)
     active = (decompose_active, substitute_active)
     return {PREFIX + function.__name__: function for function in (*dense, *active, *sparse)}
 
@@ -248,14 +248,20 @@ def fill(count: int, value: float, a: Vector) -> None:
         a[i] = value
 
 
+def copy(count: int, source: Vector, target: Vector) -> None:
+    for i in range(count):
+        target[i] = source[i]
+
+
 def newton_update(n: int, small: float, new: Vector, z: Vector, converged: Vector) -> None:
-    """z ← new; converged[0] ← 1 if the relative change is less than √small, or is NaN; else 0."""
+    """converged[0] ← 1 if the relative change is less than √small, or is NaN; else 0, and z ← new."""
     change = 0.0
     size = 0.0
     for i in range(n):
         change += (new[i] - z[i]) * (new[i] - z[i])
         size += new[i] * new[i]
-        z[i] = new[i]
     converged[0] = 1.0
     if change > small * size:
         converged[0] = 0.0
+        for i in range(n):
+            z[i] = new[i]

@@ -26,6 +26,7 @@ class Passes:
     - `hoisting`: what depends on parameters alone is computed once per run; where a system is solved, what does not depend on the
       solution is computed once, for all iterations and for what follows.
     - `sincos`: sine and cosine of an angle are computed by one call.
+    - `packing`: independent arctangents, sines and cosines are computed by calls on vectors of them.
     - `scheduling`: values on the longest dependence chains are computed first.
     - `fusion`: a product and the sum that reads it are one operation. Without it, LLVM compiles code in a third of the time.
 
@@ -38,6 +39,7 @@ class Passes:
     reciprocals: bool = True
     hoisting: bool = True
     sincos: bool = True
+    packing: bool = True
     scheduling: bool = True
     fusion: bool = True
 
@@ -63,7 +65,9 @@ def names() -> tuple[str, ...]:
 
 ALL = Passes()
 NONE = Passes(*[False] * len(fields(Passes)))
-BRIEF = Passes(cse=False, reassociation=False, reciprocals=False, scheduling=False, fusion=False)  # for code that runs briefly
+BRIEF = Passes(
+    cse=False, reassociation=False, reciprocals=False, packing=False, scheduling=False, fusion=False
+)  # for code that runs briefly
 
 
 def parameter_slot(program: Program | LinearSolveProgram) -> int | None:

@@ -139,10 +139,11 @@ def _join(programs: Mapping[str, Program], arguments: int) -> SSA:
     new = SSA()
     results: list[Result] = []
     for name, program in programs.items():
-        solution = arguments if name == "system" else arguments + 1
+        own = len(program.inputs) - arguments  # a program that takes both has the estimate first
+        first_read = arguments if name == "system" or own == 2 else arguments + 1
 
-        def read(slot: int, entry: int, solution: int = solution) -> int:
-            return new.add(INPUT, (), (slot if slot < arguments else solution, entry))
+        def read(slot: int, entry: int, first_read: int = first_read) -> int:
+            return new.add(INPUT, (), (slot if slot < arguments else slot - arguments + first_read, entry))
 
         first = _first_slot(programs, name)
         results += [(first + slot, entry, value) for slot, entry, value in new.run(program.tape, read)]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.augmented.contact_forces import MassFactors, has_factors
 from draisine.dynamics.augmented.contact_modes import ContactRows, ModeRows, compliant
+from draisine.dynamics.augmented.linear_parts import LinearParts, linear_parts
 from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.dynamics.constraints.singular_rows import row_condition
@@ -37,7 +38,7 @@ from draisine.program.equations import (
     Structure,
     Unilateral,
 )
-from draisine.program.linear_solve import Condensed, LinearSolveProgram, Pattern, Solver
+from draisine.program.linear_solve import Condensed, LinearSolveProgram, Solver
 from draisine.program.program import Program
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
@@ -296,27 +297,38 @@ def _condensed(
 ) -> Condensed | None:
     """Newton's method for λ alone where forces depend on it: v̇ = M⁻¹ (F(λ) + Aᵀλ), and A M⁻¹ (F(λ) + Aᵀλ) is the right side.
 
-    A M⁻¹ does not depend on λ, and is computed before the iteration."""
+    With F = F₀ + B f(λ), A M⁻¹ B does not depend on λ and is computed before the iteration. The last iteration has f and its
+    slope at an estimate so close that both give f of the solution, to rounding."""
     m = len(rows.names)
     if not dynamics.iterates or system.contacts or system.dependent_rows or m > _MOST_CONDENSED or system.load is None:
         return None
     values = (np.zeros(1), *(np.array([q.default for q in listed]) for listed in (system.coordinates, system.parameters)))
     if not has_factors(system.mass, (system.t, system.q, system.p), values):
         return None
-    factors, matrix, z = MassFactors(system.mass), ca.densify(rows.matrix), ca.SX.sym("z", m)
+    factors, matrix, z, solution = MassFactors(system.mass), ca.densify(rows.matrix), ca.SX.sym("z", m), ca.SX.sym("solution", m)
     (force,) = with_reactions(system, z, [system.force])
     weights = ca.horzcat(*[factors.solution(matrix[i, :].T) for i in range(m)]).T  # A M⁻¹
-    side = rows.side(stabilization) - weights @ force
-    whole = ca.densify(ca.vertcat(factors.solution(force + matrix.T @ z), z))
+    whole = ca.SX.sym("force", force.numel())
+    parts = linear_parts(force, z) or LinearParts(whole, whole, force)
+    slope, weighed = ca.jacobian(parts.scalars, z), parts.weighed(weights)
+    if not ca.depends_on(slope, z):  # a linear system, without iterations
+        return None
     assert system.reactions is not None  # on which forces depend
     sharing = sum(ca.which_depends(system.force, system.reactions, 1, False))
     start = ca.vertcat(*[system.load / max(sharing, 1)] * m)
-    short = LinearSolveProgram.build(
-        f"{dynamics.name}_short", arguments, weights @ matrix.T, side, z, {"all": whole}, start=start
+    without = parts.at(ca.SX.zeros(parts.symbols.numel()))
+    side = rows.side(stabilization) - weights @ without - weighed @ (parts.scalars - slope @ z)
+    near = parts.at(parts.scalars + slope @ (solution - z))
+    unknowns = ca.vertcat(factors.solution(near + matrix.T @ solution), solution)
+    name = f"{dynamics.name}_short"
+    return Condensed(
+        dynamics.system.digest,
+        Program.build(
+            f"{name}_system", {**arguments, "z": z}, {"entries": ca.densify(weights @ matrix.T + weighed @ slope), "side": side}
+        ),
+        Program.build(f"{name}_start", arguments, {"z": start}),
+        Program.build(name, {**arguments, "z": z, "solution": solution}, {"all": ca.densify(unknowns)}),
     )
-    if short.start is None or short.pattern != Pattern.dense(m):
-        return None
-    return Condensed(dynamics.system.digest, short.system, short.start, short.after)
 
 
 def does_work(system: SecondOrder, inputs: bool = False) -> bool:
