@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel
 from draisine.program.equations import YIELDING, Equations, Unilateral
-from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
+from draisine.results.contact_modes import ContactHistory
+from draisine.results.mode_changes import RecordedChanges
 from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, SLIP, STICK, ContactModes
 from draisine.simulation.stepper.contact_slip import SLIPPING
 from draisine.simulation.stepper.layout import Stepper
@@ -19,6 +20,8 @@ Reals = NDArray[np.float64]
 
 LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
 CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
+CHANGE_COLUMNS = ("time", "mode", "impulse", "lost")  # that are reported
+ACROSS = 2  # place of the impulse across among normal, along and across
 FIRST_ROOM = 64  # changes of modes
 
 
@@ -152,28 +155,18 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
     contacts, names = equations.unilateral, {quantity.name for quantity in equations.multipliers}
-    rows = [
-        [(c.tangential + i, way) for i, way in enumerate(w for w in ("along", "across") if f"{c.name}_{w}_multiplier" in names)]
-        for c in contacts
-    ]
-    count, found = modes.change_count, []
-    changes = zip(
-        *(getattr(modes, f"change_{name}")[:count].tolist() for name in ("time", "mode", "impulse", "lost")), strict=True
-    )
+    time, mode, by_row, lost = (getattr(modes, f"change_{name}")[: modes.change_count] for name in CHANGE_COLUMNS)
+    impulse = np.zeros((len(time), len(contacts), 3))
+    for j, c in enumerate(contacts):
+        if c.normal >= 0:
+            impulse[:, j, 0] = by_row[:, c.normal]
+        ways = [place for place, way in enumerate(("along", "across"), 1) if f"{c.name}_{way}_multiplier" in names]
+        for row, place in enumerate(ways, c.tangential):
+            # moments of resistances and anisotropic friction are recorded in other scales
+            scale = float(modes.landing[4 * j + 2]) if c.host >= 0 or place == ACROSS else 1.0
+            impulse[:, j, place] = by_row[:, row] * scale
     own = tuple(c.name for c in contacts)
-    for time, mode, impulses, lost in changes:
-        impulse = {}
-        for j, (c, ways) in enumerate(zip(contacts, rows, strict=True) if any(impulses) else ()):
-            if not any(impulses[row] for row in c.rows):
-                continue
-            parts = {way: impulses[row] for row, way in ways}
-            for way in parts if c.host >= 0 else ("across",) if "across" in parts else ():  # moments, or anisotropic friction
-                parts[way] *= float(modes.landing[4 * j + 2])
-            normal = impulses[c.normal] if c.normal >= 0 else 0.0
-            if normal or any(parts.values()):
-                impulse[c.name] = normal, parts.get("along", 0.0), parts.get("across", 0.0)
-        found.append(ModeChange(time, dict(zip(own, [NAMES[k] for k in mode], strict=True)), impulse, lost))
-    return ContactHistory(own, tuple(found), end)
+    return ContactHistory(own, RecordedChanges(own, time.copy(), mode.astype(np.int64), impulse, lost.copy()), end)
 
 
 def grow_changes(modes: ContactModes) -> None:
