@@ -36,7 +36,9 @@ class RecordedChanges(Sequence[ModeChange]):
     contacts: tuple[str, ...]
     time: NDArray[np.float64]  # (changes)
     mode: NDArray[np.int64]  # (changes, contacts), places in `NAMES`
-    impulse: NDArray[np.float64]  # (changes, contacts, 3): normal, along, across; zero without an impact
+    by_row: NDArray[np.float64]  # (changes, rows) impulses as they are recorded
+    rows: NDArray[np.int64]  # (contacts, 3) where they are, normal, along and across; −1 for none
+    scale: NDArray[np.float64]  # (contacts, 3) by which they are multiplied
     lost: NDArray[np.float64]  # (changes)
 
     def __len__(self) -> int:
@@ -53,6 +55,11 @@ class RecordedChanges(Sequence[ModeChange]):
         return isinstance(other, tuple | RecordedChanges) and self._made == tuple(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def impulse(self) -> NDArray[np.float64]:
+        """(changes, contacts, 3): normal, along, across; zero without an impact."""
+        return np.where(self.rows >= 0, self.by_row[:, self.rows] * self.scale, 0.0)
 
     @cached_property
     def struck(self) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,12 @@ from draisine.simulation.stepper.contact_slip import SLIPPING
 from draisine.simulation.stepper.layout import Stepper
 
 Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
 CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
 CHANGE_COLUMNS = ("time", "mode", "impulse", "lost")  # that are reported
-ACROSS = 2  # place of the impulse across among normal, along and across
 FIRST_ROOM = 64  # changes of modes
 
 
@@ -154,19 +155,24 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
 
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
+    names, rows, scaled = impulse_rows(equations)
+    time, mode, impulse, lost = (getattr(modes, f"change_{name}")[: modes.change_count] for name in CHANGE_COLUMNS)
+    scale = np.where(scaled, modes.landing[2::4, None], 1.0) if scaled.any() else np.ones((1, 1))
+    return ContactHistory(names, RecordedChanges(names, time, mode, impulse, rows, scale, lost), end)
+
+
+@lru_cache(maxsize=64)
+def impulse_rows(equations: Equations) -> tuple[tuple[str, ...], Integers, Bools]:
+    """Names of the contacts that open; the rows of their impulses, normal, along and across, −1 where there is none; and which
+    of them are recorded in a scale: moments of resistances, and what anisotropic friction has across."""
     contacts, names = equations.unilateral, {quantity.name for quantity in equations.multipliers}
-    time, mode, by_row, lost = (getattr(modes, f"change_{name}")[: modes.change_count] for name in CHANGE_COLUMNS)
-    impulse = np.zeros((len(time), len(contacts), 3))
+    rows, scaled = np.full((len(contacts), 3), -1), np.zeros((len(contacts), 3), dtype=bool)
     for j, c in enumerate(contacts):
-        if c.normal >= 0:
-            impulse[:, j, 0] = by_row[:, c.normal]
-        ways = [place for place, way in enumerate(("along", "across"), 1) if f"{c.name}_{way}_multiplier" in names]
-        for row, place in enumerate(ways, c.tangential):
-            # moments of resistances and anisotropic friction are recorded in other scales
-            scale = float(modes.landing[4 * j + 2]) if c.host >= 0 or place == ACROSS else 1.0
-            impulse[:, j, place] = by_row[:, row] * scale
-    own = tuple(c.name for c in contacts)
-    return ContactHistory(own, RecordedChanges(own, time.copy(), mode.astype(np.int64), impulse, lost.copy()), end)
+        rows[j, 0] = c.normal
+        ways = [place for place, way in ((1, "along"), (2, "across")) if f"{c.name}_{way}_multiplier" in names]
+        rows[j, ways] = range(c.tangential, c.tangential + len(ways))
+        scaled[j, 1:] = c.host >= 0, True
+    return tuple(c.name for c in contacts), rows, scaled & (rows >= 0)
 
 
 def grow_changes(modes: ContactModes) -> None:
