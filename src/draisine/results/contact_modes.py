@@ -14,6 +14,7 @@ from draisine.results.contact_needs import NO_NEEDS, ContactNeeds
 from draisine.results.metadata import checked, list_at, number_at, shortened
 from draisine.results.mode_changes import NAMES, ModeChange, RecordedChanges
 
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactHistory(Result):
     """`run.modes`: the changes of modes in the order of time. `run.modes.at(t)` are the modes at a time, `run.modes.impacts` the

@@ -514,9 +514,7 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
 
 
 @lru_cache(maxsize=64)
-def switching_shapes(
-    g: int, b: int, width: int, parameters: int, states: int, variations: int
-) -> Mapping[str, tuple[int, ...]]:
+def switching_shapes(g: int, b: int, width: int, parameters: int, states: int, variations: int) -> Mapping[str, tuple[int, ...]]:
     """Shapes of the further arrays of equations with g margins and b branches of switching functions; `states` without their
     derivatives."""
     most, terms = layout.MOST_SLIDING, layout.TERMS
