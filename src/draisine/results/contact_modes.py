@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,23 +12,7 @@ from draisine.errors import ArgumentError, DataError
 from draisine.results.base import Result, figure
 from draisine.results.contact_needs import NO_NEEDS, ContactNeeds
 from draisine.results.metadata import checked, list_at, number_at, shortened
-
-NAMES = ("open", "slip", "stick")
-
-
-@dataclass(frozen=True)
-class ModeChange:
-    """The modes of all contacts from a time on; impulses and lost energy of the impact that led to them."""
-
-    time: float
-    modes: Mapping[str, str]
-    impulse: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)  # normal, along, across, N·s
-    lost: float = 0.0  # J
-
-    @property
-    def impact(self) -> bool:
-        """Whether velocities jump."""
-        return bool(self.impulse)
+from draisine.results.mode_changes import NAMES, ModeChange, RecordedChanges
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +22,7 @@ class ContactHistory(Result):
     contact needs, how far it is from lifting, and which one decides."""
 
     contacts: tuple[str, ...]
-    changes: tuple[ModeChange, ...]
+    changes: Sequence[ModeChange]
     end: float
     needs: ContactNeeds = NO_NEEDS
 
@@ -59,6 +43,8 @@ class ContactHistory(Result):
     @property
     def lost(self) -> float:
         """Energy lost in impacts, J."""
+        if isinstance(self.changes, RecordedChanges):
+            return float(sum(self.changes.lost.tolist()))
         return float(sum(change.lost for change in self.changes))
 
     def at(self, time: float) -> dict[str, str]:

@@ -15,7 +15,8 @@ from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
-from draisine.results.contact_modes import NAMES, ContactHistory
+from draisine.results.contact_modes import ContactHistory
+from draisine.results.mode_changes import RecordedChanges
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
@@ -151,9 +152,10 @@ def contact_names(equations: Equations) -> tuple[str, ...]:
 
 def contact_counts(modes: ContactHistory, names: Sequence[str]) -> list[float]:
     """Energy lost in impacts, then the mode at the end and the number of impacts of every contact."""
-    last, impacts = modes.changes[-1].modes, modes.impacts
-    each = [(float(NAMES.index(last[n])), float(sum(n in change.impulse for change in impacts))) for n in names]
-    return [modes.lost, *(number for pair in each for number in pair)]
+    found = modes.changes
+    assert isinstance(found, RecordedChanges) and tuple(names) == found.contacts
+    each = zip(found.mode[-1].tolist(), found.struck.sum(axis=0).tolist(), strict=True)
+    return [modes.lost, *(float(number) for pair in each for number in pair)]
 
 
 def add_text(texts: NDArray[np.object_], where: Bools, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -12,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from draisine.numerics.parallel import Job, map_in_threads
-from draisine.simulation.compiled_equations import prepare
+from draisine.program.equations import Equations
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.contact_margins import (
     LEAST_FORCE,
     LEAST_TENSION,
@@ -30,7 +32,14 @@ from draisine.simulation.ensemble.storage import Column
 from draisine.simulation.methods.selection import Method, check_atol, check_step, select_method
 
 BLOCK = 1024  # runs per call of compiled code: enough that Python's overhead is small
+SINGLE_BLOCK = 16  # the same where each run takes many calls: threads begin with the first runs, and end together
 ROOM = 2_000_000  # largest number of stored values of a block
+
+
+@lru_cache(maxsize=32)
+def _prepared(equations: Equations) -> VelocityChoices:
+    """The kernels of all ensembles of these equations in this process; those of implicit methods take a while to derive."""
+    return prepare(equations, monitored_margins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +80,8 @@ class Task:
     def block(self) -> int:
         """Runs per block, limited by memory."""
         width = len(self.problem.equations.states) + len(self.outputs)
-        return max(1, min(BLOCK, self.chunk, ROOM // ((len(self.samples) + 1) * width)))
+        most = SINGLE_BLOCK if self.problem.equations.unilateral else BLOCK
+        return max(1, min(most, self.chunk, ROOM // ((len(self.samples) + 1) * width)))
 
     def description(self) -> dict[str, Any]:
         """A description of the problem for the folder."""
@@ -96,7 +106,7 @@ class Task:
         check_atol(chosen.method, equations)
         check_step(chosen.method, 0.0, self.until)
         made = Shared(
-            prepare(equations, monitored_margins),
+            _prepared(equations),
             self.problem.starts,
             self.method,
             chosen,

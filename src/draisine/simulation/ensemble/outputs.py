@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -18,7 +19,8 @@ from draisine.simulation.sliding_samples import SlidingSamples
 Reals = NDArray[np.float64]
 
 
-def report_positions(equations: Equations) -> dict[str, tuple[str, int]]:
+@lru_cache(maxsize=64)
+def report_positions(equations: Equations) -> Mapping[str, tuple[str, int]]:
     """Position of each reported quantity: a slot of the report and its entry, or a coordinate of the state."""
     e = equations
     found: dict[str, tuple[str, int]] = {q.name: ("x", i) for i, q in enumerate(e.coordinates)}

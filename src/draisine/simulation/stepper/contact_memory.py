@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel
 from draisine.program.equations import YIELDING, Equations, Unilateral
-from draisine.results.contact_modes import NAMES, ContactHistory, ModeChange
+from draisine.results.contact_modes import ContactHistory
+from draisine.results.mode_changes import RecordedChanges
 from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, SLIP, STICK, ContactModes
 from draisine.simulation.stepper.contact_slip import SLIPPING
 from draisine.simulation.stepper.layout import Stepper
 
 Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
 CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
+CHANGE_COLUMNS = ("time", "mode", "impulse", "lost")  # that are reported
 FIRST_ROOM = 64  # changes of modes
 
 
@@ -151,29 +155,24 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
 
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
+    names, rows, scaled = impulse_rows(equations)
+    time, mode, impulse, lost = (getattr(modes, f"change_{name}")[: modes.change_count] for name in CHANGE_COLUMNS)
+    scale = np.where(scaled, modes.landing[2::4, None], 1.0) if scaled.any() else np.ones((1, 1))
+    return ContactHistory(names, RecordedChanges(names, time, mode, impulse, rows, scale, lost), end)
+
+
+@lru_cache(maxsize=64)
+def impulse_rows(equations: Equations) -> tuple[tuple[str, ...], Integers, Bools]:
+    """Names of the contacts that open; the rows of their impulses, normal, along and across, −1 where there is none; and which
+    of them are recorded in a scale: moments of resistances, and what anisotropic friction has across."""
     contacts, names = equations.unilateral, {quantity.name for quantity in equations.multipliers}
-    rows = [
-        [(c.tangential + i, way) for i, way in enumerate(w for w in ("along", "across") if f"{c.name}_{w}_multiplier" in names)]
-        for c in contacts
-    ]
-    count, found = modes.change_count, []
-    changes = zip(
-        *(getattr(modes, f"change_{name}")[:count].tolist() for name in ("time", "mode", "impulse", "lost")), strict=True
-    )
-    own = tuple(c.name for c in contacts)
-    for time, mode, impulses, lost in changes:
-        impulse = {}
-        for j, (c, ways) in enumerate(zip(contacts, rows, strict=True) if any(impulses) else ()):
-            if not any(impulses[row] for row in c.rows):
-                continue
-            parts = {way: impulses[row] for row, way in ways}
-            for way in parts if c.host >= 0 else ("across",) if "across" in parts else ():  # moments, or anisotropic friction
-                parts[way] *= float(modes.landing[4 * j + 2])
-            normal = impulses[c.normal] if c.normal >= 0 else 0.0
-            if normal or any(parts.values()):
-                impulse[c.name] = normal, parts.get("along", 0.0), parts.get("across", 0.0)
-        found.append(ModeChange(time, dict(zip(own, [NAMES[k] for k in mode], strict=True)), impulse, lost))
-    return ContactHistory(own, tuple(found), end)
+    rows, scaled = np.full((len(contacts), 3), -1), np.zeros((len(contacts), 3), dtype=bool)
+    for j, c in enumerate(contacts):
+        rows[j, 0] = c.normal
+        ways = [place for place, way in ((1, "along"), (2, "across")) if f"{c.name}_{way}_multiplier" in names]
+        rows[j, ways] = range(c.tangential, c.tangential + len(ways))
+        scaled[j, 1:] = c.host >= 0, True
+    return tuple(c.name for c in contacts), rows, scaled & (rows >= 0)
 
 
 def grow_changes(modes: ContactModes) -> None:

@@ -107,6 +107,7 @@ def event_stops(event: Event) -> int:
     return 1 if event.ending == Ending.EVENT else layout.REQUIRED
 
 
+@cache
 def no_switches() -> SwitchTables:
     """Tables without switching functions."""
     none, whole = np.zeros(0), np.zeros(0, dtype=np.int64)
@@ -215,7 +216,8 @@ class Memory:
             shapes |= isolation_shapes(len(basis.nodes), e)
         if self._switches is not None:
             s.variations, s.plain_states = kernels.variations, s.states // (1 + kernels.variations)
-            shapes |= switching_shapes(self._switches, width, parameters.size, s.plain_states, kernels.variations)
+            counts = len(self._switches.margin_branch), len(self._switches.branches)
+            shapes |= switching_shapes(*counts, width, parameters.size, s.plain_states, kernels.variations)
             shapes["mixed_value"] = (2, max(e, s.contacts))
         if kernels.unilateral is not None:
             shapes["margin"] = (layout.MARGIN_GRID + 1, 2 * len(kernels.unilateral.contacts) + shapes["margin"][1])
@@ -511,11 +513,10 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
     }
 
 
-def switching_shapes(
-    switches: SwitchTables, width: int, parameters: int, states: int, variations: int
-) -> dict[str, tuple[int, ...]]:
-    """Shapes of the further arrays of equations with switching functions; `states` without their derivatives."""
-    g, b = len(switches.margin_branch), len(switches.branches)
+@lru_cache(maxsize=64)
+def switching_shapes(g: int, b: int, width: int, parameters: int, states: int, variations: int) -> Mapping[str, tuple[int, ...]]:
+    """Shapes of the further arrays of equations with g margins and b branches of switching functions; `states` without their
+    derivatives."""
     most, terms = layout.MOST_SLIDING, layout.TERMS
     split = max(most, min(b, layout.MOST_SPLIT))
     rates = b * (1 + variations)
