@@ -325,3 +325,73 @@ def test_modes_that_exchange_their_signs_are_both_listed(seed: int, units: float
     mine = sorted((round(f.eigenvalue.imag, 9), f.change) for f in found)
     assert [change for _, change in mine] == [change for _, change in expected]
     assert [rate for rate, _ in mine] == pytest.approx([rate for rate, _ in expected], abs=1e-6)
+
+
+def beside_each_other(rng: np.random.Generator, modes: list[tuple[Any, float]], others: int) -> Given:
+    """Modes with real parts that are polynomials of s, those with a frequency as pairs, and others that decay, in mixed
+    coordinates: the coefficients, lowest first, and the frequency of each."""
+    size = sum(2 if rate else 1 for _, rate in modes) + others
+    parts = [np.zeros((size, size)) for _ in range(max(len(real) for real, _ in modes))]
+    k = 0
+    for real, rate in modes:
+        block = slice(k, k + (2 if rate else 1))
+        for part, coefficient in zip(parts, real, strict=False):
+            part[block, block] = coefficient * np.eye(block.stop - k)
+        if rate:
+            parts[0][block, block] += [[0.0, rate], [-rate, 0.0]]
+        k = block.stop
+    parts[0][range(k, size), range(k, size)] = -np.arange(1.0, others + 1)
+    u, _, v = np.linalg.svd(rng.normal(size=(size, size)))
+    turned = u @ np.diag(np.geomspace(1.0, rng.choice([1.0, 3.0, 30.0]), size)) @ v
+    return Given(*[turned @ part @ np.linalg.inv(turned) for part in parts])
+
+
+def zero_of_order(order: int, at: float, slope: float) -> Any:
+    return slope * np.polynomial.polynomial.polyfromroots([at] * order)
+
+
+def slopes_and_rates(rng: np.random.Generator, count: int) -> list[tuple[float, float]]:
+    return [(float(rng.uniform(0.3, 3) * rng.choice([-1, 1])), float(rng.choice([0.0, rng.uniform(1, 5)]))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_modes_that_touch_the_axis_at_one_value_change_nothing(seed: int) -> None:
+    """Real parts a (s − c)²: each mode grows on both sides, or decays on both."""
+    rng = np.random.default_rng(seed)
+    at = float(rng.choice([0.5, 0.25, rng.uniform(0.2, 0.8)]))
+    modes = [(zero_of_order(2, at, slope), rate) for slope, rate in slopes_and_rates(rng, 1 + seed % 3)]
+    given = beside_each_other(rng, modes, seed % 4)
+    assert [c.change for c in found_in(given, np.linspace(0, 1, (2, 3, 11, 41)[seed % 4]))] == []
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_mode_that_crosses_where_others_touch_is_listed_alone(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    at = float(rng.uniform(0.2, 0.8))
+    (slope, _), *touching = slopes_and_rates(rng, 2 + seed % 2)
+    modes = [(zero_of_order(1, at, slope), 2.5), *[(zero_of_order(2, at, a), rate) for a, rate in touching]]
+    (found,) = found_in(beside_each_other(rng, modes, seed % 3), np.linspace(0, 1, (2, 21, 40)[seed % 3]))
+    assert found.value == pytest.approx(at, abs=1e-9)
+    assert found.eigenvalue == pytest.approx(2.5j, abs=1e-6)
+    assert found.change == 2 * np.sign(slope)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_flat_crossing_is_one_value(seed: int) -> None:
+    """Real part a (s − c)³: below rounding error, 1e-12, within 1e-4 of the value, which is all that is known of it."""
+    rng = np.random.default_rng(seed)
+    at = float(rng.uniform(0.2, 0.8))
+    ((slope, rate),) = slopes_and_rates(rng, 1)
+    given = beside_each_other(rng, [(zero_of_order(3, at, slope), rate)], 1 + seed % 3)
+    (found,) = found_in(given, np.linspace(0, 1, (2, 21, 40)[seed % 3]))
+    assert found.value == pytest.approx(at, abs=1e-4) and found.change == (2 if rate else 1) * np.sign(slope)
+
+
+def test_an_interval_of_neutral_modes_is_none_of_rounding() -> None:
+    """λ² = (s − a)(s − b)/100: neutral between a and b, however close they are; growing and decaying outside."""
+    for width in (1e-3, 5e-5):
+        a, b = 0.4, 0.4 + width
+        given = Given([[0, 1], [a * b / 100, 0]], [[0, 0], [-(a + b) / 100, 0]], [[0, 0], [0.01, 0]])
+        found = [c for c in found_in(given, np.linspace(0, 1, 40)) if c.change]
+        assert [c.change for c in found] == [-1, 1]
+        assert [c.value for c in found] == pytest.approx([a, b], abs=1e-9)

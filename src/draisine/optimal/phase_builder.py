@@ -455,7 +455,7 @@ def _default_limits(times: tuple[float, float], given: tuple[bool, bool], phase:
 
 @lru_cache(maxsize=16)
 def _starts(equations: Equations) -> StartProblem:
-    return StartProblem(equations, quick=True)
+    return StartProblem(equations, compiled=False, quick=True)  # one start, for which compiling takes ten times as long
 
 
 def parameter_ranges(maneuver: OptimalControlProblem) -> Mapping[str, tuple[float, float]]:

@@ -90,21 +90,21 @@ def callee_of(function: ca.Function) -> Callee:
 
 
 def _sx_tape(function: ca.Function) -> Tape:
-    numbers = _numbers()
+    numbers, reads, writes = _numbers(), function.instruction_input, function.instruction_output
     symbols = None
     lines = []
-    for k in range(function.n_instructions()):
-        theirs = function.instruction_id(k)
+    for k, theirs in enumerate(map(function.instruction_id, range(function.n_instructions()))):
         if theirs not in numbers:
             raise ExpressionError(f"{function.name()!r} uses CasADi's operation {_name(theirs)}, which has no scalar form")
         operation = numbers[theirs]
-        constant = function.instruction_constant(k) if operation == op.CONST else None
-        callee = None
-        if operation == op.CALL:
+        constant = callee = None
+        if operation == op.CONST:
+            constant = function.instruction_constant(k)
+        elif operation == op.CALL:
             symbols = symbols if symbols is not None else function.instructions_sx()
             callee = callee_of(symbols[k].which_function())
-        reads, writes = function.instruction_input(k), function.instruction_output(k)
-        lines.append(Instruction(operation, tuple(reads), tuple(writes), constant, callee))
+        # Instruction(…) takes twice as long, and tapes are long
+        lines.append(tuple.__new__(Instruction, (operation, tuple(reads(k)), tuple(writes(k)), constant, callee, None)))
     return tuple(lines)
 
 

@@ -5,8 +5,7 @@ that is not always zero for a real mode, Re λ = 0 for a pair, and (λ₁ − λ
 half their digits, but their mean and the square of their difference have all. Where several modes change together, as in
 symmetric machines, the bracket is halved down to rounding.
 
-Where modes meet at zero and the eigenvalue is defective there, rounding moves eigenvalues by the root of its size: in a zone
-about the value signs are unknown. The zone is one change, and its value is the zero of a sum or product of the eigenvalues that
+In zones where rounding hides the signs of modes (`zones`) the value is the zero of a sum or product of the eigenvalues that
 meet, which have all digits.
 """
 
@@ -15,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import SolverError
-from draisine.numerics.root_finding import bracketed_root, multisect
+from draisine.numerics.root_finding import bracketed_root
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import Change, Matrices, changes
 from draisine.stability.exchanges import exchanges
@@ -30,21 +28,16 @@ from draisine.stability.mode_names import ModeNames
 from draisine.stability.routh import characteristic
 from draisine.stability.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
+from draisine.stability.zones import THIN, Zones, defective_near_zero
 
 Array = NDArray[np.float64]
 
 BEGINS, ENDS = "oscillation begins", "oscillation ends"
-_THIN = 1e-7  # width within which modes leave one side and arrive on the other, relative to the sampling
 _NEAR = 1e-5  # distance of a refined value from a bracketed one, relative to the sampling
 _ZERO = 1e-15  # value that is zero, relative to the sampling
 _COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the largest
 _NOISE = 1e-13  # share of a parameter in the change of a value that is rounding error
-_ROUNDS = 60  # halvings of a bracket
 _DEPTH = 12  # changes inside a bracket that are distinguished
-_AMPLIFIED = 1e-9  # error of a defective eigenvalue, at least, relative to the size of A
-_HIDDEN = 30.0  # size of an eigenvalue, relative to its error, below which its sign and that of its neighbors are unknown
-_TOUCH = 1e-3  # width within which a mode that touches the axis is neutral, relative to the sampling
-_SMALL = 0.05  # eigenvalue near zero, relative to the size of A
 _SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
 _NEARLY = 1e-2  # real part of a pair on the axis, relative to its size
 
@@ -112,8 +105,9 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
         return family.matrices(at[:, None]).A
 
     found = changes(matrices, values)
-    solver = _Solver(matrices, found.zeros, names)
-    events = [event for change in solver.joined(found.brackets) for event in solver.events(change)]
+    zones = Zones(matrices, (float(np.min(values)), float(np.max(values))))
+    solver = _Solver(matrices, found.zeros, names, zones)
+    events = [event for change in zones.joined(found.brackets) for event in solver.events(change)]
     events += [event for low, high in found.equal for event in solver.exchanged(low, high)]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit)
@@ -132,45 +126,11 @@ class _Event:
 class _Solver:
     """Solves for the critical values in brackets of one sweep."""
 
-    def __init__(self, matrices: Matrices, zeros: int, names: ModeNames) -> None:
-        self.matrices, self.zeros, self.names = matrices, zeros, names
+    def __init__(self, matrices: Matrices, zeros: int, names: ModeNames, zones: Zones) -> None:
+        self.matrices, self.zeros, self.names, self.zones = matrices, zeros, names, zones
 
     def matrix(self, s: float) -> Array:
         return self.matrices(np.array([s]))[0]
-
-    def joined(self, brackets: list[Change]) -> Iterator[Change]:
-        """The brackets, with those made one between which signs are unknown, or that meet at a sample on the axis: of a mode
-        that passes it, or of several that part there."""
-        k = 0
-        while k < len(brackets):
-            last = next((j for j in range(len(brackets) - 1, k, -1) if self._is_one(brackets[k : j + 1])), k)
-            first, final = brackets[k], brackets[last]
-            yield Change(first.low, final.high, first.before, final.after, max(c.width for c in brackets[k : last + 1]))
-            k = last + 1
-
-    def _is_one(self, group: list[Change]) -> bool:
-        """Whether brackets in sequence belong to one change."""
-        before, after = group[0].before, group[-1].after
-        if all(self._unknown(s, before, after) for one, next_one in pairwise(group) for s in {one.high, next_one.low}):
-            return True
-        inside, width = [c.before for c in group[1:]], max(c.width for c in group)
-        touches = (before == after).all() and all(c[4:].sum() > after[4:].sum() and (c[:4] <= after[:4]).all() for c in inside)
-        if touches and group[-1].high - group[0].low <= _TOUCH * width:
-            return True
-        if any(one.high != next_one.low for one, next_one in pairwise(group)):
-            return False
-        first = self._edge(group[0].low, group[0].high, before)[0]
-        last = self._arrives(group[-1].low, group[-1].high, after)
-        return last - first <= _THIN * max(group[-1].width, abs(first))
-
-    def _unknown(self, s: float, before: NDArray[np.int64], after: NDArray[np.int64]) -> bool:
-        """Whether rounding hides signs: defective modes are near zero, or more are zero than on both sides."""
-        found = Spectrum.of(self.matrix(s)[None])
-        near = _defective_near_zero(found)
-        neutral = found.signatures[0][4:]
-        more = neutral.sum() > max(before[4:].sum(), after[4:].sum()) or neutral[0] > max(before[4], after[4])
-        hidden = near & (np.abs(found.values[0]) < _HIDDEN * found.errors[0])
-        return bool((more and (near & ~(found.growing | found.decaying)[0]).any()) or hidden.sum() > 1)
 
     def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
         """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
@@ -178,14 +138,17 @@ class _Solver:
             yield from self.exchanged(change.low, change.high)
             return
         real, pairs, double = _modes_that_change(change)
+        if change.value is not None:
+            yield from self._described(change, change.value, None, real, pairs, double)
+            return
         value = self._solved(change, real, pairs, double)
         if value is None:
-            last, first = self._edge(change.low, change.high, change.before)
-            inside = self._counts(np.array([first]))[0]
+            last, first = self.zones.edge(change.low, change.high, change.before)
+            inside = self.zones.counts(np.array([first]))[0]
             parted = (inside != change.after).any() and depth < _DEPTH
-            arrives = self._arrives(first, change.high, change.after) if parted else first
-            unknown = parted and self._unknown(0.5 * (last + arrives), change.before, change.after)
-            if parted and not unknown and arrives - last > _THIN * max(change.width, abs(last)):
+            arrives = self.zones.arrives(first, change.high, change.after) if parted else first
+            unknown = parted and self.zones.unknown(0.5 * (last + arrives), change.before, change.after)
+            if parted and not unknown and arrives - last > THIN * max(change.width, abs(last)):
                 yield from self.events(Change(change.low, first, change.before, inside, change.width), depth + 1)
                 yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
                 return
@@ -199,16 +162,6 @@ class _Solver:
         ends = [self.matrix(s) for s in (low, high)]
         for value, eigenvalue, step in exchanges(self.matrices, low, high):
             yield _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
-
-    def _counts(self, at: Array) -> NDArray[np.int64]:
-        return Spectrum.of(self.matrices(at)).signatures
-
-    def _edge(self, low: float, high: float, counts: NDArray[np.int64], rounds: int = _ROUNDS) -> tuple[float, float]:
-        """The last point with such numbers of modes, and the next one."""
-        return multisect(lambda s: (self._counts(s) == counts).all(axis=1), low, high, rounds)
-
-    def _arrives(self, low: float, high: float, counts: NDArray[np.int64]) -> float:
-        return multisect(lambda s: (self._counts(s) != counts).any(axis=1), low, high, _ROUNDS)[1]
 
     # ------------------------------------------------------------ one mode
 
@@ -250,7 +203,7 @@ class _Solver:
     def _double_root(self, change: Change) -> tuple[float | None, complex | None]:
         """Where the two eigenvalues that meet are equal: the square of their difference and their mean are smooth there, and
         have all digits."""
-        last, first = self._edge(change.low, change.high, change.before, 20)
+        last, first = self.zones.edge(change.low, change.high, change.before, 20)
         near = self._closest_pair(0.5 * (last + first))
         if near is None:
             return None, None
@@ -274,7 +227,7 @@ class _Solver:
         digits."""
         near = max(_NEAR * change.width, slack)
         found = Spectrum.of(self.matrix(value)[None])
-        count_at_zero = int((found.zero[0] | _defective_near_zero(found)).sum())
+        count_at_zero = int((found.zero[0] | defective_near_zero(found)).sum())
         if count_at_zero > max(self.zeros, 1):
             refined = self._meet_at_zero(change, count_at_zero)
             if refined is not None and abs(refined - value) <= near:
@@ -284,7 +237,7 @@ class _Solver:
         count = abs(real) or abs(pairs)
         neutral = abs(int(change.after[4:].sum() - change.before[4:].sum()))
         meet = neutral == 2 * count * (1 if real else 2)  # modes that grow and others that decay leave the axis together
-        center = 0j if real else self._on_the_axis(value, 1)[0]
+        center = 0j if real else self._on_the_axis(value, change, 1)[0]
 
         def total(s: float) -> float:
             z = np.linalg.eigvals(self.matrix(s))
@@ -323,7 +276,7 @@ class _Solver:
             for at in [root] if root is not None else self._double_roots(value, abs(double)):
                 yield _Event(BEGINS if double > 0 else ENDS, value, at, 0)
             return
-        swinging = self._on_the_axis(value, abs(pairs))
+        swinging = self._on_the_axis(value, change, abs(pairs))
         grows = int(change.after[:2].sum() - change.before[:2].sum()) != 0
         for eigenvalue, step in [(0j, int(np.sign(real)))] * abs(real) + [(z, 2 * int(np.sign(pairs))) for z in swinging]:
             kind = self.names.crossing([self.matrix(s) for s in (change.low, change.high)], eigenvalue)
@@ -349,11 +302,20 @@ class _Solver:
             for _ in range(count)
         ]
 
-    def _on_the_axis(self, value: float, count: int) -> list[complex]:
-        """The eigenvalues of as many pairs nearest to the axis; zero where a pair meets the axis there."""
+    def _on_the_axis(self, value: float, change: Change, count: int) -> list[complex]:
+        """The eigenvalues of as many pairs nearest to the axis; zero where a pair meets the axis there. Of one pair that grows at
+        one end and decays at the other, its own: another may touch the axis beside it."""
         if not count:
             return []
         found = Spectrum.of(self.matrix(value)[None])
+        ends = [Spectrum.of(self.matrix(s)[None]) for s in (change.low, change.high)]
+        d = change.after - change.before
+        crossing = _crossing_pair(*ends) if abs(d[1]) == 2 and d[3] == -d[1] else None
+        if crossing is not None and count == 1:
+            z = found.values[0]
+            own = z[np.argmin(np.abs(z - 0.5 * (crossing[0] + crossing[1])))]
+            if abs(own.real) <= _NEARLY * abs(own):
+                return [complex(0.0, own.imag)]
         upper = found.values[0][found.values[0].imag > found.errors[0]]
         on = [complex(0.0, z.imag) for z in upper[np.argsort(np.abs(upper.real))] if abs(z.real) <= _NEARLY * abs(z)]
         return (on + [0j] * count)[:count]
@@ -361,12 +323,6 @@ class _Solver:
 
 def _entry(functions: Callable[[float], tuple[Array, float]], j: int, s: float) -> float:
     return float(functions(s)[0][j])
-
-
-def _defective_near_zero(found: Spectrum) -> NDArray[np.bool_]:
-    """Eigenvalues of one matrix that rounding moves by much more than its size, near zero."""
-    size = float(np.linalg.norm(found.matrices[0], 2))  # all eigenvalues may be near zero
-    return np.asarray((found.errors[0] > _AMPLIFIED * size) & (np.abs(found.values[0]) < _SMALL * size))
 
 
 def _modes_that_change(change: Change) -> tuple[int, int, int]:

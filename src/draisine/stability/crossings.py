@@ -31,13 +31,15 @@ MOST = 20_000  # samples
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A bracket, the numbers of modes at its ends (see `Spectrum.signatures`), and the width of the first sampling there."""
+    """A bracket, the numbers of modes at its ends (see `Spectrum.signatures`), the width of the first sampling there, and the
+    value of the change where it is known."""
 
     low: float
     high: float
     before: Counts
     after: Counts
     width: float
+    value: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,16 @@ class Block(Emitter):
         self.sincos_pairs: dict[int, str] = {}  # sine and cosine of an angle, as a pair
         self.packs = {pack.values[0]: pack for pack in packs}  # calls made together
         self._bounds: dict[int, int] = {}  # upper bounds of integer values
+        self._count = 0  # of names
         self._buffers = 0, 0  # numbers of arguments and results of the largest call
+
+    def emit(self, instruction: str) -> str:
+        """Results are numbered in order, as LLVM requires (the block itself is %0): names would take a third of the time of its
+        code generation."""
+        self._count += 1
+        name = f"%{self._count}"
+        self.lines.append(f"{name} = {instruction}")
+        return name
 
     # ---------------------------------------------------------------- representations of a value
 

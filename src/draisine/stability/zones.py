@@ -1,0 +1,133 @@
+"""Zones of a sweep in which rounding hides what modes do: brackets at both ends of such a zone are one change.
+
+Where modes meet at zero and the eigenvalue is defective there, rounding moves eigenvalues by the root of its size. Where a real
+part has a zero of higher order, it is below its rounding error about it: modes that have the same sign on both sides only touch
+the axis, which is no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.numerics.root_finding import multisect
+from draisine.stability.crossings import Change, Counts, Matrices
+from draisine.stability.spectrum import Spectrum
+
+Array = NDArray[np.float64]
+
+THIN = 1e-7  # width within which modes leave one side and arrive on the other, relative to the sampling
+_ROUNDS = 60  # halvings of a bracket
+_AMPLIFIED = 1e-9  # error of a defective eigenvalue, at least, relative to the size of A
+_HIDDEN = 30.0  # size of an eigenvalue, relative to its error, below which its sign and that of its neighbors are unknown
+_TOUCH = 1e-3  # width within which a mode that touches the axis is neutral, relative to the sampling
+_LEAVES = 200.0  # real part, relative to its error, one width beside a zone that rounding makes neutral: 3ᵐ for a zero of order m
+_BENDS = 2.3  # its growth from there to two widths: (5/3)ᵐ, against 2 or less where modes are neutral in an interval
+_SMALL = 0.05  # eigenvalue near zero, relative to the size of A
+
+
+class Zones:
+    """Zones in the range of one sweep."""
+
+    def __init__(self, matrices: Matrices, limits: tuple[float, float]) -> None:
+        self.matrices, self.limits = matrices, limits
+
+    def joined(self, brackets: list[Change]) -> Iterator[Change]:
+        """The brackets, with those made one between which signs are unknown, or that meet at a sample on the axis: of a mode
+        that passes it, or of several that part there."""
+        k = 0
+        while k < len(brackets):
+            last = next((j for j in range(len(brackets) - 1, k, -1) if self._is_one(brackets[k : j + 1])), k)
+            first, final = brackets[k], brackets[last]
+            k, start = last + 1, k
+            group = brackets[start : last + 1]
+            if len(group) > 2 and not self._is_hidden(group) and self._neutral_by_rounding(group):
+                yield from self._nested(group)
+                continue
+            yield Change(first.low, final.high, first.before, final.after, max(c.width for c in group))
+
+    def _is_one(self, group: list[Change]) -> bool:
+        """Whether brackets in sequence belong to one change."""
+        if self._is_hidden(group):
+            return True
+        before, after = group[0].before, group[-1].after
+        inside, width = [c.before for c in group[1:]], max(c.width for c in group)
+        touches = (before == after).all() and all(c[4:].sum() > after[4:].sum() and (c[:4] <= after[:4]).all() for c in inside)
+        if touches and group[-1].high - group[0].low <= _TOUCH * width:
+            return True
+        if inside and self._neutral_by_rounding(group):
+            return True
+        if any(one.high != next_one.low for one, next_one in pairwise(group)):
+            return False
+        first, last = self._zone(group)
+        return last - first <= THIN * max(group[-1].width, abs(first))
+
+    def _is_hidden(self, group: list[Change]) -> bool:
+        """Whether defective modes near zero hide all signs between the brackets."""
+        before, after = group[0].before, group[-1].after
+        return all(self.unknown(s, before, after) for one, next_one in pairwise(group) for s in {one.high, next_one.low})
+
+    def _neutral_by_rounding(self, group: list[Change]) -> bool:
+        """Whether modes are neutral between brackets only because their real parts are below rounding error: such a real part
+        leaves zero so slowly that it is still small beside its error one width of the zone farther. Where modes are neutral in
+        an interval, as in conservative systems, real parts are large as soon as they leave zero."""
+        before, after = group[0].before, group[-1].after
+        if any(c.before[4:].sum() <= max(before[4:].sum(), after[4:].sum()) for c in group[1:]):
+            return False
+        first, last = self._zone(group)
+        width, counts = last - first, (int(group[1].before[4:].sum()), int(group[-1].before[4:].sum()))
+        for edge, side, count in ((first, -width, counts[0]), (last, width, counts[1])):  # numbers inside, next to either end
+            beside = np.array([edge + side, edge + 2.0 * side])
+            if not self.limits[0] <= beside[1] <= self.limits[1]:
+                return False
+            found = Spectrum.of(self.matrices(beside))
+            sizes = np.abs(found.values.real)
+            near, far = np.sort(sizes, axis=1)[:, count - 1]
+            slowest = np.argsort(sizes[0])[:count]
+            if not (far >= _BENDS * near and (sizes[0] <= _LEAVES * found.errors[0])[slowest].all()):
+                return False
+        return True
+
+    def _nested(self, group: list[Change]) -> Iterator[Change]:
+        """Changes in between, and that of the modes that rounding makes neutral all the while, unless they touch the axis."""
+        yield from self.joined(group[1:-1])
+        first, final = group[0], group[-1]
+        after = final.after - final.before + first.after
+        if (after != first.before).any():
+            last, arrives = self._zone(group)
+            yield Change(first.low, final.high, first.before, after, final.width, 0.5 * (last + arrives))
+
+    def _zone(self, group: list[Change]) -> tuple[float, float]:
+        """The last point with the numbers of modes before the brackets, and the first one with those behind them."""
+        last = self.edge(group[0].low, group[0].high, group[0].before)[0]
+        return last, self.arrives(group[-1].low, group[-1].high, group[-1].after)
+
+    def unknown(self, s: float, before: Counts, after: Counts) -> bool:
+        """Whether rounding hides signs: defective modes are near zero, or more are zero than on both sides."""
+        found = Spectrum.of(self.matrices(np.array([s])))
+        near = defective_near_zero(found)
+        neutral = found.signatures[0][4:]
+        more = neutral.sum() > max(before[4:].sum(), after[4:].sum()) or neutral[0] > max(before[4], after[4])
+        hidden = near & (np.abs(found.values[0]) < _HIDDEN * found.errors[0])
+        return bool((more and (near & ~(found.growing | found.decaying)[0]).any()) or hidden.sum() > 1)
+
+    def counts(self, at: Array) -> Counts:
+        """Numbers of modes at points."""
+        return Spectrum.of(self.matrices(at)).signatures
+
+    def edge(self, low: float, high: float, counts: Counts, rounds: int = _ROUNDS) -> tuple[float, float]:
+        """The last point with such numbers of modes, and the next one."""
+        return multisect(lambda s: (self.counts(s) == counts).all(axis=1), low, high, rounds)
+
+    def arrives(self, low: float, high: float, counts: Counts) -> float:
+        """The first point with such numbers of modes."""
+        return multisect(lambda s: (self.counts(s) != counts).any(axis=1), low, high, _ROUNDS)[1]
+
+
+def defective_near_zero(found: Spectrum) -> NDArray[np.bool_]:
+    """Eigenvalues of one matrix that rounding moves by much more than its size, near zero."""
+    size = float(np.linalg.norm(found.matrices[0], 2))  # all eigenvalues may be near zero
+    return np.asarray((found.errors[0] > _AMPLIFIED * size) & (np.abs(found.values[0]) < _SMALL * size))
