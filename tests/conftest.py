@@ -21,6 +21,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 from draisine.cli.warm import LOOPS
 
@@ -85,6 +86,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def shipped_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are compiled as users get them: for tests of the code itself, and of steps whose choice hangs on last digits."""
     monkeypatch.delenv("DRAISINE_KERNEL_LEVEL", raising=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Modules of tests have no examples in their docstrings: looking for them takes a tenth of the collection."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -38,13 +38,8 @@ def contacts_of(name):
     return {contact.name: contact.friction.static != Number(0.0) and not isinstance(contact, resists) for contact in found}
 
 
-WITH_CONTACTS = {name: found for name in dr.gallery.models() if (found := contacts_of(name))}
-
-
-@pytest.mark.parametrize("name", WITH_CONTACTS)
-def test_models_with_contacts_are_certified_in_modes(name):
+def certified_in_modes(name, contacts):
     """With one contact that sticks, the others open, for the first and the last of them; and with all of them open."""
-    contacts = WITH_CONTACTS[name]
     sticks = [contact for contact, may_stick in contacts.items() if may_stick]
     system = dr.gallery.model(name).freeze()
     rubs = {
@@ -63,9 +58,12 @@ def test_models_with_contacts_are_certified_in_modes(name):
         assert certificate.verdict == "all derivations agree" and "energies" in certificate.derivations
 
 
-@pytest.mark.parametrize("name", [name for name in dr.gallery.models() if name not in WITH_CONTACTS])
+@pytest.mark.parametrize("name", dr.gallery.models())
 def test_every_model_of_the_gallery_is_certified(name):
     """Graphs by all derivations, equations by what one can show; `test_descriptions` has the latter against graphs."""
+    if contacts := contacts_of(name):
+        certified_in_modes(name, contacts)
+        return
     model, certificate = certified(name)
     assert certificate.passed, str(certificate)
     allowed = {line.what: line.allowed for line in certificate.lines}
