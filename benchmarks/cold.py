@@ -14,7 +14,6 @@ from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solver
 
 LATE = (
-    "draisine.gallery.entries.bicycle",
     "draisine.codegen.jit.llvm",
     "draisine.codegen.passes.pipeline",
     "draisine.codegen.jit.trigonometry",
@@ -28,8 +27,10 @@ def main() -> None:
     match sys.argv[1:]:
         case ["lagrangian", solver]:
             make = lagrangian_bicycle(Solver(solver))
+        case ["model", name, entry]:
+            make = described(name, entry)
         case _:
-            make = benchmark_bicycle
+            make = described("bicycle", "bicycle")
     for module in LATE:  # imported where they are used; importing is not counted
         import_module(module)
     start = time.perf_counter()
@@ -37,8 +38,10 @@ def main() -> None:
     print(time.perf_counter() - start)
 
 
-def benchmark_bicycle() -> Equations:
-    return derive(model("bicycle"))
+def described(name: str, entry: str) -> Callable[[], Equations]:
+    """A model of the gallery by its name, whose entry is imported beforehand."""
+    import_module(f"draisine.gallery.entries.{entry}")
+    return lambda: derive(model(name))
 
 
 def lagrangian_bicycle(solver: Solver) -> Callable[[], Equations]:

@@ -145,6 +145,14 @@ PARTS = {
         "contacts",
         _nothing,
     ),
+    "machines": Part(
+        "Machines that people ride",
+        "The gallery's motorcycle of eleven freedoms with suspensions, flexible frame and rider, on linear tires and the Magic "
+        "Formula: derive and compile, one state derivative, 10 s of braking in a turn, modes. Processor times, the least of some "
+        "rounds.",
+        "machines",
+        _nothing,
+    ),
     "ensembles": Part(
         "Ensembles",
         "Bicycles with random speeds and knocks, 5 s each at 1e-6: runs per second, and memory.",

@@ -105,7 +105,11 @@ def motorcycle_on_magic_formula() -> Model:
 
 def braking_turn(model: dr.Equations, until: float = 10.0, brake: float = 60.0) -> dr.Trajectory:
     """From a steady turn at 35 m/s the front brake is applied over two seconds, while the rider holds the lean by the bar."""
-    turn = dr.steady(model, {"speed": 35.0, "lean": -0.6}, free=FREE_INPUTS)
+    return braked(model, dr.steady(model, {"speed": 35.0, "lean": -0.6}, free=FREE_INPUTS), until, brake)
+
+
+def braked(model: dr.Equations, turn: Any, until: float = 10.0, brake: float = 60.0) -> dr.Trajectory:
+    """The same from a given steady turn."""
     laws: dict[str, Any] = {
         "steer_torque": f"{turn['steer_torque']!r} - 60*(lean - ({turn['lean']!r})) - 25*roll_rate",
         "front_brake_torque": f"min({brake / 2!r}*t, {brake!r})",
