@@ -58,8 +58,8 @@ def figures() -> Iterator[Figure]:
 def _evaluation(equations: dr.Equations, turn: Any) -> float:
     """One state derivative along the turn, called by a compiled loop."""
     kernel = compile_hoisted(equations.dynamics)
-    held = {name: turn[name] for name in machines.FREE_INPUTS}
-    run = compute(equations, 0.5, start=turn, inputs={**held, "front_brake_torque": 40.0}, times=np.linspace(0.0, 0.5, 500))
+    constant = {name: turn[name] for name in machines.FREE_INPUTS}
+    run = compute(equations, 0.5, start=turn, inputs={**constant, "front_brake_torque": 40.0}, times=np.linspace(0.0, 0.5, 500))
     (segment,) = run.run.segments
     given = segment.times[:, None], segment.states, segment.inputs, kernel.extended(run.parameters)
     return least(lambda: kernel.kernel.map(*given), 60) / len(segment.times)

@@ -171,6 +171,10 @@ class CompilationError(DraisineError, RuntimeError):
     """The compiler rejected generated code: a defect of draisine, not of the model."""
 
 
+class ObjectCodeError(CompilationError):
+    """Object code that the loader of stored code does not take, or memory that it is not given; LLVM's linker gets it."""
+
+
 class DependencyError(DraisineError, ImportError):
     """A required Python package is not installed; the message names it and how to install it."""
 

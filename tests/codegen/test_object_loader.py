@@ -21,9 +21,9 @@ from draisine.codegen.jit import engine, executable_memory, object_loader
 from draisine.codegen.jit.engine import compile_ir, link_by_llvm, load_object
 from draisine.codegen.jit.executable_memory import ExecutableMemory
 from draisine.codegen.jit.kernel import compiler
-from draisine.codegen.jit.object_loader import FORMULAS, Refused, load
+from draisine.codegen.jit.object_loader import FORMULAS, load
 from draisine.codegen.jit.solvers import solvers
-from draisine.errors import CompilationError
+from draisine.errors import CompilationError, ObjectCodeError
 from draisine.gallery import models
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
@@ -137,7 +137,7 @@ import hashlib, json, sys
 from draisine.codegen.jit import object_loader
 import draisine as dr
 def refuse(*given):
-    raise object_loader.Refused("everything")
+    raise dr.errors.ObjectCodeError("everything")
 if sys.argv[1] == "LLVM":
     object_loader.load = refuse
 run = dr.simulate(dr.gallery.bicycle(), 2.0, start={"speed": 4.6, "roll_rate": 0.5})
@@ -189,7 +189,7 @@ def test_the_offset_table_is_read_as_it_is() -> None:
       %y = fadd double %o, %c
       ret double %y
     }"""
-    data = compile_ir(text)
+    data = compiled_for(text, "small")
     assert {41, 42} <= kinds_of(data) <= set(FORMULAS)
     there = ctypes.c_double(0.25)
     using = USING | {"there": ctypes.addressof(there)}
@@ -209,8 +209,9 @@ def test_functions_are_those_that_llvm_finds() -> None:
 
 def test_a_relocation_that_is_not_known_goes_to_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
     data = compile_ir(CALLING)
-    monkeypatch.delitem(FORMULAS, 4)
-    with pytest.raises(Refused, match="kind 4"):
+    kind = max(kinds_of(data))
+    monkeypatch.delitem(FORMULAS, kind)
+    with pytest.raises(ObjectCodeError, match=f"kind {kind}"):
         load(data, ("f",), USING)
     assert value_at_zero(data) == -1.0
     assert not isinstance(load_object(data, "f", using=USING).linked, object_loader.LoadedCode)
@@ -224,7 +225,7 @@ def test_a_place_that_is_too_far_is_refused() -> None:
         "small",
     )
     assert kinds_of(data) == {2}
-    with pytest.raises(Refused, match="too far"):
+    with pytest.raises(ObjectCodeError, match="too far"):
         load(data, ("f",), {"there": 8})
 
 
@@ -243,7 +244,7 @@ def test_memory_of_its_own_goes_to_llvm(global_variable: str) -> None:
       ret double %c
     }}"""
     data = compile_ir(text)
-    with pytest.raises(Refused):
+    with pytest.raises(ObjectCodeError):
         load(data, ("f",), {})
     if "thread_local" not in global_variable:
         loaded = load_object(data, "f")  # the code lives as long as this
@@ -253,9 +254,9 @@ def test_memory_of_its_own_goes_to_llvm(global_variable: str) -> None:
 
 def test_unknown_symbols_are_refused() -> None:
     data = compile_ir(CALLING)
-    with pytest.raises(Refused, match="no function 'other'"):
+    with pytest.raises(ObjectCodeError, match="no function 'other'"):
         load(data, ("f",), {})
-    with pytest.raises(Refused, match="does not define h"):
+    with pytest.raises(ObjectCodeError, match="does not define h"):
         load(data, ("f", "h"), USING)
     with pytest.raises(CompilationError, match="'h' cannot be linked"):
         load_object(data, "h", using=USING)
@@ -265,10 +266,10 @@ def test_damaged_files_are_refused() -> None:
     """The cache refuses them before, by their checksum; here nothing is read or written outside of the file and the memory."""
     data = compile_ir(CALLING)
     for length in [0, 3, 40, 63, *range(64, len(data), 97), len(data) - 1]:
-        with pytest.raises(Refused):
+        with pytest.raises(ObjectCodeError):
             load(data[:length], ("f",), USING)
     for other_format in (b"MZ" + data[2:], data[:4] + b"\x01" + data[5:], data[:18] + b"\xb7\x00" + data[20:]):  # of AArch64
-        with pytest.raises(Refused, match="no relocatable ELF file of x86-64"):
+        with pytest.raises(ObjectCodeError, match="no relocatable ELF file of x86-64"):
             load(other_format, ("f",), USING)
     random = np.random.default_rng(3)
     for _ in range(300):
@@ -276,14 +277,14 @@ def test_damaged_files_are_refused() -> None:
         wrong[random.integers(len(data))] ^= 1 << int(random.integers(8))
         try:
             load(bytes(wrong), ("f",), USING)  # loaded, but not called: the code itself may be wrong
-        except Refused:
+        except ObjectCodeError:
             continue
 
 
 def test_other_platforms_are_left_to_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
     data = compile_ir(CALLING)
     monkeypatch.setattr(object_loader, "is_supported", lambda: False)
-    with pytest.raises(Refused, match="platform"):
+    with pytest.raises(ObjectCodeError, match="platform"):
         load(data, ("f",), USING)
     assert value_at_zero(data) == -1.0
 
@@ -316,7 +317,7 @@ def test_where_memory_may_not_be_executed_llvm_links(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(executable_memory.ExecutableMemory, "seal", forbidden)
     data = compile_ir(CALLING)
-    with pytest.raises(Refused, match="cannot be made executable"):
+    with pytest.raises(ObjectCodeError, match="cannot be made executable"):
         load(data, ("f",), USING)
     assert value_at_zero(data) == -1.0
 

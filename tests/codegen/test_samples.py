@@ -72,7 +72,7 @@ def test_functions_within_programs_go_along(lanes):
     x = ca.SX.sym("x", 2)
     program = Program.build("outer", {"x": x}, {"y": inner(inner(x) + x)})
     text = batch_text(program)
-    assert "@wide_callee_0(" in text and f"<{lanes} x double>" in text
+    assert f"@wide_callee_0_{lanes}(" in text and f"<{lanes} x double>" in text
     points = np.random.default_rng(2).uniform(-1, 1, (7, 2))
     assert np.array_equal(compile(program, vectorized=True).map(points)[0], compile(program).map(points)[0])
 

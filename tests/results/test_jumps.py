@@ -109,7 +109,7 @@ def test_runs_from_files_have_their_jumps(suffix, tmp_path, pushed, superball):
 def test_held_inputs_are_steps():
     run = dr.simulate(sled(), 1.0, control=dr.control.Sampled(lambda t, x: {"push": np.cos(t)}, 7.0), samples=11)
     found = jumps(run.curve("push"))
-    assert run.held == pytest.approx(np.arange(1, 7) / 7)
+    assert run.control_changes == pytest.approx(np.arange(1, 7) / 7)
     assert found == [pytest.approx((k / 7, np.cos((k - 1) / 7), np.cos(k / 7)), abs=1e-12) for k in range(1, 7)]
     every = dr.simulate(sled(), 1.0, control=lambda t, x: {"push": 1.0 if t < 0.305 else 2.0}, samples=101)
     assert jumps(every.curve("push")) == [(0.31, 1.0, 2.0)]  # its values are known at samples only
@@ -139,7 +139,7 @@ def test_limits_of_a_table():
 
 def test_times_of_jumps():
     modes = ContactHistory(("c",), (ModeChange(0.0, {"c": "open"}), ModeChange(1.5, {"c": "stick"})), 3.0)
-    run = made([0, 1, 2, 3], [0, 0, 0, 0], switches=(Occurrence("s", 2.5), Occurrence("s", 3.0)), held=(0.5, 1.5), modes=modes)
+    run = made([0, 1, 2, 3], [0, 0, 0, 0], switches=(Occurrence("s", 2.5), Occurrence("s", 3.0)), control_changes=(0.5, 1.5), modes=modes)
     assert jump_times(run).tolist() == [0.5, 1.5, 2.5]
 
 

@@ -21,7 +21,7 @@ from draisine.program.interpreter import complex_step
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.serialization import from_bytes, to_bytes
 from draisine.program.switching import find_switching
-from draisine.simulation.contact_margins import held_names
+from draisine.simulation.contact_margins import constrained_contacts
 
 G = 9.81
 STIFF = {"VERTICAL_STIFFNESS": 2e5, "LONGITUDINAL_STIFFNESS": 4e5, "LATERAL_STIFFNESS": 1.5e5}
@@ -384,7 +384,7 @@ def test_a_spring_cannot_pull_and_is_not_watched() -> None:
         "spring without friction": LinearTire(3e4, 0.3, stiffness=2e5),
         "constraint": BrushTire(6e4, 0.9, 0.06, 3000.0),
     }
-    watched = {name: held_names(dr.derive(wheel(tire), work=False)) for name, tire in tires.items()}
+    watched = {name: constrained_contacts(dr.derive(wheel(tire), work=False)) for name, tire in tires.items()}
     assert watched["spring"] == ((), ())
     assert watched["spring without friction"] == (("tire_normal_force",), ("tire_friction_needed",))
     assert watched["constraint"] == (("tire_normal_force",), ())

@@ -29,7 +29,7 @@ def test_bode_shows_amplitude_and_phase():
     exact = 1 / ((1j * omega + 1) * (1j * omega + 2))
     np.testing.assert_allclose(size.lines[0].get_ydata(), np.abs(exact), rtol=1e-10)
     np.testing.assert_allclose(phase.lines[0].get_ydata(), np.degrees(np.angle(exact)), atol=1e-8)
-    assert size.get_ylabel() == "amplitude per u [N]"
+    assert size.get_ylabel() == "amplitude [1/N]"
 
 
 def test_bode_takes_states_that_only_integrate():

@@ -135,13 +135,13 @@ def processor_registers() -> bytes:
         return list(registers)
 
     last = {0x0: answer(0x0, 0)[_EAX], 0x80000000: answer(0x80000000, 0)[_EAX]}
-    told = []
+    answers = []
     for leaf, subleaf, kept in _LEAVES:
         known = leaf <= last[leaf & 0x80000000]  # beyond the last leaf some processors repeat another one
         numbers = answer(leaf, subleaf) if known else [0] * 4
-        told += [numbers[k] for k in kept]
+        answers += [numbers[k] for k in kept]
         if leaf == 0x1 and numbers[_ECX] & _SAVES_EXTENDED:
             control = (ctypes.c_uint32 * 4)()
             xgetbv(ctypes.addressof(control))
-            told += control[:2]
-    return b"".join(number.to_bytes(4, "little") for number in told)
+            answers += control[:2]
+    return b"".join(number.to_bytes(4, "little") for number in answers)

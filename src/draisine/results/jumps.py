@@ -31,7 +31,7 @@ _SEEN = 0.01  # of the range of a column: smaller jumps are not searched
 _ROUNDING = 1e-9  # of its size, likewise
 _DIVIDED, _ROUNDS = 32, 4  # an interval is divided into so many parts, so many times
 _MOST_SEARCHED = 64  # intervals
-_MOST_HELD = 400  # changes of an input that is constant otherwise
+_MOST_STEPS = 400  # changes of an input that is constant otherwise
 
 
 class Limits(NamedTuple):
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
 
 def jump_times(run: Trajectory) -> Array:
     """The times inside a run at which columns may jump, in the order of the run."""
-    known = {event.time for event in run.switches} | {change.time for change in run.modes} | set(run.held)
+    known = {event.time for event in run.switches} | {change.time for change in run.modes} | set(run.control_changes)
     low, high = sorted((float(run.time[0]), float(run.time[-1])))
     inside = np.array(sorted(time for time in known if low < time < high))
     return inside if run.time[-1] >= run.time[0] else inside[::-1]
@@ -78,7 +78,7 @@ def curve_of(run: Trajectory, name: str) -> tuple[Array, Array]:
     curve = _joined((run.time, values), limits, limits.before[:, column], limits.after[:, column])
     if _repeats(run, _SEARCHED) and run.channel(name).group is not Group.RESIDUALS:  # which are rounding
         return _with_found_jumps(run, name, curve)
-    return _held(*curve) if run.channel(name).group is Group.INPUTS else curve
+    return _stepwise(*curve) if run.channel(name).group is Group.INPUTS else curve
 
 
 def thinned(curve: tuple[Array, Array], times: Array) -> tuple[Array, Array]:
@@ -153,10 +153,10 @@ def _from_samples(run: Trajectory, begin: Array, end: Array) -> tuple[Array, Arr
     return before, after
 
 
-def _held(time: Array, values: Array) -> tuple[Array, Array]:
+def _stepwise(time: Array, values: Array) -> tuple[Array, Array]:
     """An input that is constant between a few changes, at times that are not known: a value holds until the next sample."""
     changes = np.flatnonzero((np.diff(values) != 0) & (np.diff(time) != 0))
-    if not 0 < changes.size <= min(_MOST_HELD, 0.25 * time.size):
+    if not 0 < changes.size <= min(_MOST_STEPS, 0.25 * time.size):
         return time, values
     return np.insert(time, changes + 1, time[changes + 1]), np.insert(values, changes + 1, values[changes])
 

@@ -62,7 +62,7 @@ def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64])
             segments=tuple(_segment(entry) for entry in list_at(metadata, "segments")),
             events=_occurrences(metadata, "events"),
             switches=_occurrences(metadata, "switches") if "switches" in metadata else (),
-            held=tuple(_time(entry) for entry in list_at(metadata, "held")) if "held" in metadata else (),
+            control_changes=tuple(map(_time, list_at(metadata, "control_changes"))) if "control_changes" in metadata else (),
             statistics=Statistics(**{name: integer_at(statistics, name) for name in asdict(Statistics())}),
             seconds=numbers_at(metadata, "seconds"),
             parameters=numbers_at(metadata, "parameters"),
@@ -93,7 +93,7 @@ def _occurrences(metadata: Any, key: str) -> tuple[Occurrence, ...]:
 
 
 def _time(entry: Any) -> float:
-    return number_at({"held": entry}, "held")
+    return number_at({"control_changes": entry}, "control_changes")
 
 
 def _status(entry: dict[str, Any]) -> Status:

@@ -28,7 +28,7 @@ def describe(run: Trajectory) -> dict[str, Any]:
     """The metadata of a run as plain data."""
     rare: dict[str, Any] = {"modes": run.modes.described()} if run.modes.contacts else {}
     rare |= {"switches": [{"name": name, "time": time} for name, time in run.switches]} if run.switches else {}
-    rare |= {"held": list(run.held)} if run.held else {}
+    rare |= {"control_changes": list(run.control_changes)} if run.control_changes else {}
     return {
         "draisine": FORMAT,
         "checksum": UNSEALED,

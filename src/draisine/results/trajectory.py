@@ -100,7 +100,7 @@ class Trajectory(Result):
     dense: Dense | None = None  # the run at other times; not stored in files
     switches: tuple[Occurrence, ...] = ()  # of switching functions
     modes: ContactHistory = NO_MODES  # of unilateral contacts
-    held: tuple[float, ...] = ()  # times at which an input that is held between calls of a control changes
+    control_changes: tuple[float, ...] = ()  # times at which an input that is held between calls of a control changes
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -110,7 +110,7 @@ class Trajectory(Result):
         assign(self, "segments", tuple(self.segments) or (Segment("motion", (), 0, self.time.size),))
         assign(self, "events", tuple(Occurrence(str(name), float(time)) for name, time in self.events))
         assign(self, "switches", tuple(Occurrence(str(name), float(time)) for name, time in self.switches))
-        assign(self, "held", tuple(map(float, self.held)))
+        assign(self, "control_changes", tuple(map(float, self.control_changes)))
         assign(self, "seconds", {name: float(value) for name, value in self.seconds.items()})
         assign(self, "parameters", {name: float(value) for name, value in self.parameters.items()})
         assign(self, "scene", dict(self.scene))
@@ -386,7 +386,7 @@ class Trajectory(Result):
             "segments",
             "events",
             "switches",
-            "held",
+            "control_changes",
             "statistics",
             "seconds",
             "parameters",

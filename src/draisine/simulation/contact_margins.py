@@ -87,7 +87,7 @@ def contact_names(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...
     return normal, friction
 
 
-def held_names(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def constrained_contacts(equations: Equations) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The same without normal forces of springs, which cannot be negative, unless the friction that their tire needs is asked."""
     normal, friction = contact_names(equations)
     springs = {q.name for q in equations.outputs if q.description.startswith(SPRING_LOAD)}

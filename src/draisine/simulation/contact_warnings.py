@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
 from draisine.simulation.compiled_equations import prepared
-from draisine.simulation.contact_margins import FRICTION, LARGEST_FRICTION, NORMAL, cables_of, held_names
+from draisine.simulation.contact_margins import FRICTION, LARGEST_FRICTION, NORMAL, cables_of, constrained_contacts
 from draisine.simulation.report_values import report_values
 from draisine.simulation.result import Run, Segment, time_text
 from draisine.simulation.run import integrate
@@ -34,14 +34,14 @@ Reals = NDArray[np.float64]
 
 def has_margins(equations: Equations) -> bool:
     """Whether there are ideal contacts or cables."""
-    return any(held_names(equations)) or bool(cables_of(equations))
+    return any(constrained_contacts(equations)) or bool(cables_of(equations))
 
 
 @lru_cache(maxsize=64)
 def _columns(equations: Equations) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """The names of the margins, and the columns of outputs and multipliers: normal forces, friction coefficients, cables."""
     outputs, rows = [q.name for q in equations.outputs], [q.name for q in equations.multipliers]
-    (normal, friction), cables = held_names(equations), cables_of(equations)
+    (normal, friction), cables = constrained_contacts(equations), cables_of(equations)
     return (
         (*normal, *friction, *cables),
         tuple(outputs.index(name) for name in normal),

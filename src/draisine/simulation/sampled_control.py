@@ -128,7 +128,7 @@ class Repeated(Recorded):
         return self.times
 
 
-def held_changes(control: object, applied: tuple[Reals, Reals] | None, span: tuple[float, float]) -> tuple[float, ...]:
+def control_changes(control: object, applied: tuple[Reals, Reals] | None, span: tuple[float, float]) -> tuple[float, ...]:
     """The times inside a run at which inputs that are held change: of a table, or of a control function, whose inputs are
     `applied`."""
     if applied is not None:

@@ -35,7 +35,7 @@ from draisine.simulation.report_values import reporter
 from draisine.simulation.result import Clock, Run
 from draisine.simulation.run import integrate
 from draisine.simulation.run_warnings import passed_at_start
-from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled, held_changes
+from draisine.simulation.sampled_control import EveryStage, Repeated, Sampled, control_changes
 from draisine.simulation.stepper.memory import stepping_entry
 from draisine.simulation.trajectory_from_run import DenseOutput, trajectory_of
 
@@ -117,8 +117,8 @@ def simulate(
     status = _with_lost_masses(trajectory.status, source, computed)
     for note in computed.notes:
         status = status.with_warning(note)
-    held = held_changes(control, computed.run.applied, (0.0, float(until)))
-    trajectory = replace(trajectory, source=source, status=status, dense=computed.dense, held=held)
+    changes = control_changes(control, computed.run.applied, (0.0, float(until)))
+    trajectory = replace(trajectory, source=source, status=status, dense=computed.dense, control_changes=changes)
     if computed.reduction:
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:

@@ -25,7 +25,7 @@ _AMPLIFIED = 1e-9  # error of a defective eigenvalue, at least, relative to the 
 _HIDDEN = 30.0  # size of an eigenvalue, relative to its error, below which its sign and that of its neighbors are unknown
 _TOUCH = 1e-3  # width within which a mode that touches the axis is neutral, relative to the sampling
 _LEAVES = 200.0  # real part, relative to its error, one width beside a zone that rounding makes neutral: 3ᵐ for a zero of order m
-_BENDS = 2.3  # its growth from there to two widths: (5/3)ᵐ, against 2 or less where modes are neutral in an interval
+_GROWTH = 2.3  # its growth from there to two widths: (5/3)ᵐ, against 2 or less where modes are neutral in an interval
 _SMALL = 0.05  # eigenvalue near zero, relative to the size of A
 
 
@@ -87,7 +87,7 @@ class Zones:
             sizes = np.abs(found.values.real)
             near, far = np.sort(sizes, axis=1)[:, count - 1]
             slowest = np.argsort(sizes[0])[:count]
-            if not (far >= _BENDS * near and (sizes[0] <= _LEAVES * found.errors[0])[slowest].all()):
+            if not (far >= _GROWTH * near and (sizes[0] <= _LEAVES * found.errors[0])[slowest].all()):
                 return False
         return True
 

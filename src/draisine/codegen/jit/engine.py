@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 from draisine.codegen.host import host, host_key
 from draisine.codegen.jit import object_loader
-from draisine.codegen.jit.executable_memory import is_supported
-from draisine.errors import ArgumentError, CompilationError
+from draisine.errors import ArgumentError, CompilationError, ObjectCodeError
 
 # External functions of object code. The linker takes them from the process if it exports them, else from the C library.
 MATHEMATICS = (
@@ -105,7 +104,7 @@ def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int]
     symbols = (symbol, *others)
     try:
         linked: Any = object_loader.load(data, symbols, using or {})
-    except object_loader.Refused:
+    except ObjectCodeError:
         linked = link_by_llvm(data, symbols, using or {})
     return LoadedObject(int(linked[symbol]), linked, len(data))
 
@@ -167,13 +166,8 @@ def _new_machine(optimization: int) -> Any:
         features=host().features,
         opt=optimization,
         reloc="pic",
-        codemodel=_code_model(),
+        codemodel="jitdefault",  # calls of 64 bits, which LLVM's linker needs: it places sections anywhere
     )
-
-
-def _code_model() -> str:
-    """Calls by 32 bits where `object_loader` links; LLVM's linker, of which less is known elsewhere, gets what it asks for."""
-    return "small" if is_supported() else "jitdefault"
 
 
 @cache

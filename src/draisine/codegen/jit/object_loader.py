@@ -1,7 +1,7 @@
 """Loader of relocatable object code: a process that finds its code on disk needs no LLVM, which takes 43 MiB.
 
 It takes what LLVM makes of our modules on x86-64 under Linux: ELF files whose sections are code and constants, and a few kinds of
-relocations. Anything else is refused (`Refused`), and the linker of LLVM gets it (`engine.load_object`). The references are
+relocations. Anything else is refused (`ObjectCodeError`), and LLVM's linker gets it (`engine.load_object`). The references are
 
 - [gABI] System V Application Binary Interface, chapter 4 (object files): the records of an ELF file;
 - [psABI] System V ABI, AMD64 supplement, section 4.4 (relocation): table 4.9 has the formulas, in which A is the addend, P the
@@ -23,6 +23,7 @@ from functools import cache
 from typing import NamedTuple
 
 from draisine.codegen.jit.executable_memory import ExecutableMemory, is_supported
+from draisine.errors import ObjectCodeError
 
 # [gABI] ELF header: identification, type, machine, version, entry, program headers, section headers, flags, sizes and counts
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -43,10 +44,6 @@ _TABLE = "_GLOBAL_OFFSET_TABLE_"
 _ENTRY = 8  # bytes of an entry of either table; every symbol has one in both
 _WORD, _HALF = 2**64, 2**31
 _MOST_ALIGNED = 4096  # bytes: memory begins at a page
-
-
-class Refused(Exception):
-    """Object code that this loader does not take, or memory that the system does not give."""
 
 
 class Formula(NamedTuple):
@@ -102,19 +99,19 @@ class LoadedCode:
 def load(data: bytes, symbols: Sequence[str], using: Mapping[str, int]) -> LoadedCode:
     """Object code in memory, which defines `symbols`; `using`: addresses of functions that it calls, before those of the process.
 
-    Raises `Refused`, and has then changed nothing.
+    Raises `ObjectCodeError`, and has then changed nothing.
     """
     if not is_supported():
-        raise Refused("this platform is not that of the loader")
+        raise ObjectCodeError("this platform is not that of the loader")
     try:
         loaded = _Object(data).loaded(using)
     except (struct.error, IndexError, ValueError) as error:  # UnicodeDecodeError is a ValueError
-        raise Refused(f"the object code is damaged: {error}") from error
+        raise ObjectCodeError(f"the object code is damaged: {error}") from error
     except OSError as error:
-        raise Refused(str(error)) from error
+        raise ObjectCodeError(str(error)) from error
     missing = [symbol for symbol in symbols if symbol not in loaded.addresses]
     if missing:
-        raise Refused(f"the object code does not define {', '.join(missing)}")
+        raise ObjectCodeError(f"the object code does not define {', '.join(missing)}")
     return loaded
 
 
@@ -125,7 +122,7 @@ class _Object:
         self.data = data
         identification, kind, machine, *_, at, _, _, _, _, size, count, _ = _HEADER.unpack_from(data)
         if not identification.startswith(_IDENTIFICATION) or (kind, machine, size) != (_RELOCATABLE, _X86_64, _SECTION.size):
-            raise Refused("this is no relocatable ELF file of x86-64")
+            raise ObjectCodeError("this is no relocatable ELF file of x86-64")
         self.sections = [_Section._make(_SECTION.unpack_from(data, at + k * size)) for k in range(count)]
         self.symbols = self._symbols()
         self.offsets, self.table = self._layout()
@@ -138,9 +135,11 @@ class _Object:
             if not section.flags & _ALLOC or not section.size:
                 continue
             if section.kind != _PROGBITS or section.flags & (_WRITE | _TLS) or section.alignment > _MOST_ALIGNED:
-                raise Refused(f"section {number} (type {section.kind}, flags {section.flags:#x}) is neither code nor constants")
+                raise ObjectCodeError(
+                    f"section {number} (type {section.kind}, flags {section.flags:#x}) is neither code nor constants"
+                )
             if section.offset + section.size > len(self.data):
-                raise Refused(f"section {number} ends behind the file")
+                raise ObjectCodeError(f"section {number} ends behind the file")
             offsets[number] = end = _aligned(end, section.alignment)
             end += section.size
         return offsets, _aligned(end, 8)
@@ -188,7 +187,7 @@ class _Object:
         written = memory.buffer
         for section in self.sections:
             if section.kind == _REL:
-                raise Refused("the relocations have no addends")
+                raise ObjectCodeError("the relocations have no addends")
             if section.kind != _RELA or section.info not in self.offsets:
                 continue
             begin, size = self.offsets[section.info], self.sections[section.info].size
@@ -196,11 +195,11 @@ class _Object:
                 number, kind = info >> 32, info & 0xFFFFFFFF
                 address, formula = addresses[number], FORMULAS.get(kind)
                 if formula is None or address is None or at + formula.size > size:
-                    raise Refused(f"relocation of kind {kind} at {at} of {self.symbols[number].name!r} is not known here")
+                    raise ObjectCodeError(f"relocation of kind {kind} at {at} of {self.symbols[number].name!r} is not known here")
                 called = linkage + _ENTRY * number if self.symbols[number].section == _UNDEFINED else address
                 value = formula.value(address, addend, base + begin + at, called, table, _ENTRY * number)
                 if formula.size == 4 and not -_HALF <= value < _HALF:
-                    raise Refused(f"relocation of kind {kind} at {at} of {self.symbols[number].name!r} reaches too far")
+                    raise ObjectCodeError(f"relocation of kind {kind} at {at} of {self.symbols[number].name!r} reaches too far")
                 place = begin + at
                 written[place : place + formula.size] = (value % _WORD).to_bytes(8, "little")[: formula.size]
 
@@ -217,7 +216,7 @@ def _address(name: str, using: Mapping[str, int]) -> int:
     function = getattr(_process(), name, None)
     address = None if function is None else ctypes.cast(function, ctypes.c_void_p).value
     if not address:
-        raise Refused(f"the process has no function {name!r}")
+        raise ObjectCodeError(f"the process has no function {name!r}")
     return address
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -223,14 +223,10 @@ class Scene:
                 found.append((shape.at if isinstance(shape, Support) else poses[shape.body].of(shape.at))[None, :])
         return np.concatenate(found)
 
-    @cached_property
+    @property
     def _boxes(self) -> list[tuple[str, Array]]:
         """Bounding boxes of given solids, by body."""
-        found = []
-        for mesh in (solid.mesh() for solid in self.solids):
-            ends = np.stack([mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)])
-            found.append((mesh.body, np.array(list(product(*ends.T)))))
-        return found
+        return _bounding_boxes(self.solids)
 
     @property
     def skeleton(self) -> Scene:
@@ -267,6 +263,16 @@ class Scene:
         return replace(self, shapes=tuple(shapes))
 
 
+@lru_cache(maxsize=16)
+def _bounding_boxes(solids: tuple[Solid, ...]) -> list[tuple[str, Array]]:
+    """Corners of the boxes, by body; scenes of one mechanism share their solids."""
+    found = []
+    for mesh in (solid.mesh() for solid in solids):
+        ends = np.stack([mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)])
+        found.append((mesh.body, np.array(list(product(*ends.T)))))
+    return found
+
+
 def _at_most(ellipsoid: InertiaEllipsoid, length: float) -> InertiaEllipsoid:
     longest = float(np.linalg.norm(ellipsoid.axes, axis=0).max())
     return ellipsoid if longest <= length else replace(ellipsoid, axes=ellipsoid.axes * (length / longest))
@@ -275,6 +281,12 @@ def _at_most(ellipsoid: InertiaEllipsoid, length: float) -> InertiaEllipsoid:
 def orthonormal_pair(axis: Array) -> tuple[Array, Array]:
     """Two unit vectors perpendicular to an axis and to each other."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    first = np.cross(axis, helper)
+    first = cross(axis, helper)
     first /= np.linalg.norm(first)
-    return first, np.cross(axis, first)
+    return first, cross(axis, first)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """The cross product of two vectors; NumPy's is made for arrays of many and takes ten times as long for one."""
+    (a1, a2, a3), (b1, b2, b3) = a, b
+    return np.array([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1])

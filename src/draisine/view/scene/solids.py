@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.view.scene.scene import Array, orthonormal_pair
+from draisine.view.scene.scene import Array, cross, orthonormal_pair
 
 Indices = NDArray[np.int64]
 
@@ -54,7 +54,7 @@ class Tube:
         for point, tangent, corner, more in zip(path, tangents, corners, [*longer, 0.0], strict=True):
             first = first - (first @ tangent) * tangent
             first /= np.linalg.norm(first)
-            second = np.cross(tangent, first)
+            second = cross(tangent, first)
             out = self.radius * (np.outer(np.cos(angles), first) + np.outer(np.sin(angles), second))
             size = float(np.linalg.norm(corner))
             rings.append(point + out + (more * np.outer(out @ corner, corner) / size**2 if size > 1e-9 else 0.0))
