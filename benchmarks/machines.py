@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import numpy as np
 import draisine as dr
 from draisine.codegen.jit.kernel import compile_hoisted
 from draisine.gallery.entries import motorcycle as machines
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import Program
 from draisine.simulation.simulate import compute
 from figure import AtLeast, AtMost, Figure
 from speed import derivation
@@ -48,15 +51,16 @@ def figures() -> Iterator[Figure]:
         equations = dr.derive(model, work=False)
         turn = dr.steady(equations, TURN, free=machines.FREE_INPUTS)
         yield Figure(f"{what}: state derivative", _evaluation(equations, turn), "s", AtMost(2e-6))
-        seconds = least(lambda equations=equations, turn=turn: machines.braked(equations, turn, SECONDS))
+        seconds = least(partial(machines.braked, equations, turn, SECONDS))
         yield Figure(f"{what}: 10 s of a braking turn, times real time", SECONDS / seconds, "", AtLeast(500))
-    straight = {"fixed": {"lean": 0.0, "steer": 0.0}, "free": ("drive_torque",), "states": machines.STATES}
+    straight: dict[str, Any] = {"fixed": {"lean": 0.0, "steer": 0.0}, "free": ("drive_torque",), "states": machines.STATES}
     equations = dr.derive(machines.motorcycle(), work=False)
     yield Figure("modes at 200 speeds", least(lambda: dr.modes(equations, speed=SPEEDS, **straight), 3), "s", AtMost(2.0))
 
 
 def _evaluation(equations: dr.Equations, turn: Any) -> float:
     """One state derivative along the turn, called by a compiled loop."""
+    assert isinstance(equations.dynamics, Program | LinearSolveProgram)
     kernel = compile_hoisted(equations.dynamics)
     constant = {name: turn[name] for name in machines.FREE_INPUTS}
     run = compute(equations, 0.5, start=turn, inputs={**constant, "front_brake_torque": 40.0}, times=np.linspace(0.0, 0.5, 500))
