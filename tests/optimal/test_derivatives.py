@@ -178,18 +178,6 @@ def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_n
     assert [name for name, _, _ in phase.dropped] == ["steer rate"]  # with the bar straight, no yaw rate means no steer rate
 
 
-def test_weights_find_every_entry_of_matrices_with_gaps():
-    rng = np.random.default_rng(11)
-    for rows, columns, share in ((1, 1, 1.0), (9, 12, 0.6), (12, 5, 0.2), (7, 30, 0.1), (4, 3, 0.0)):
-        matrix = np.where(rng.uniform(size=(rows, columns)) < share, rng.normal(size=(rows, columns)), 0.0)
-        at = np.nonzero(matrix)
-        weights = nodes.Weights.of(*at, matrix.shape)
-        assert np.array_equal((weights.vectors @ matrix)[weights.which, at[1]], matrix[at])
-        assert len(weights.vectors) <= rows
-    diagonal = nodes.Weights.of(np.arange(20), np.arange(20), (20, 20))
-    assert len(diagonal.vectors) == 1  # rows without a column in common are found together
-
-
 def test_jacobian_of_results_that_are_constant_or_linear():
     w, d = ca.SX.sym("w", 3), ca.SX.sym("d", 1)
     phi = ca.vertcat(ca.SX(2.0), 3 * w[0] - w[2], d * ca.sin(w[1]), d)

@@ -139,7 +139,9 @@ def test_limits_of_a_table():
 
 def test_times_of_jumps():
     modes = ContactHistory(("c",), (ModeChange(0.0, {"c": "open"}), ModeChange(1.5, {"c": "stick"})), 3.0)
-    run = made([0, 1, 2, 3], [0, 0, 0, 0], switches=(Occurrence("s", 2.5), Occurrence("s", 3.0)), control_changes=(0.5, 1.5), modes=modes)
+    run = made(
+        [0, 1, 2, 3], [0, 0, 0, 0], switches=(Occurrence("s", 2.5), Occurrence("s", 3.0)), control_changes=(0.5, 1.5), modes=modes
+    )
     assert jump_times(run).tolist() == [0.5, 1.5, 2.5]
 
 

@@ -1,10 +1,9 @@
 """Node functions: one function applied at many nodes, with exact sparse first and second derivatives, in compiled code.
 
 A cluster is a function φ(w, d) that is evaluated at many nodes: w are unknowns of the nonlinear program, gathered by an index
-array, and d are constants. The gradient of μᵀφ and products of its Hessian with directions are separate programs, which are
-derived only when their machine code is not in the cache. The program of one product, forward over reverse, is a quarter as long
-as that of all entries of a bicycle's Hessian and compiled in a quarter of the time; it runs over nodes and directions. Likewise
-the rows of the Jacobian are gradients for weights μ of zeros and ones: a third of the length of a program of all entries.
+array, and d are constants. Its Jacobian and products of the Hessian of μᵀφ with directions are separate programs, which are
+derived only when their machine code is not in the cache. A program of one product, forward over reverse, is a quarter as long as
+that of all entries of a bicycle's Hessian and compiled in a quarter of the time; it runs over nodes and directions.
 """
 
 from __future__ import annotations
@@ -108,31 +107,6 @@ class Directions:
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
-    """Weights whose products with a matrix of known sparsity, from the left, contain all of its entries."""
-
-    vectors: Reals  # (products, rows), of zeros and ones
-    which: Indices  # the product that has each entry, in its column
-
-    @staticmethod
-    def of(rows: Indices, columns: Indices, shape: tuple[int, int]) -> Weights:
-        """Rows without a column in common together: each entry is alone in its column of a product."""
-        pattern = np.zeros(shape, dtype=bool)
-        pattern[rows, columns] = True
-        groups: list[list[int]] = []
-        for row in np.flatnonzero(pattern.any(axis=1)).tolist():
-            group = next((g for g in groups if not (pattern[g].any(axis=0) & pattern[row]).any()), None)
-            if group is None:
-                groups.append([row])
-            else:
-                group.append(row)
-        vectors, group_of = np.zeros((len(groups), shape[0])), np.zeros(shape[0], dtype=np.int64)
-        for k, group in enumerate(groups):
-            vectors[k, group], group_of[group] = 1.0, k
-        return Weights(vectors, group_of[rows])
-
-
-@dataclass(frozen=True, eq=False)
 class Formula:
     """φ(w, d) with its derivatives as programs: `value` maps the slots w and d to φ."""
 
@@ -186,17 +160,6 @@ class Formula:
         return self._recipe("jacobian", self.value.inputs, self._jacobian_sparsity.nnz(), derive)
 
     @cached_property
-    def gradient(self) -> LazyProgram:
-        """(w, d, mu) → the gradient of μᵀφ."""
-
-        def derive() -> tuple[list[ca.SX], ca.SX]:
-            w, d = self._symbols
-            return [w, d, self._mu], ca.densify(ca.gradient(ca.dot(self._mu, self._phi), w))
-
-        inputs = (*self.value.inputs, Slot("mu", (self.width, 1)))
-        return self._recipe("gradient", inputs, self.value.inputs[0].size, derive)
-
-    @cached_property
     def hessian_product(self) -> LazyProgram:
         """(w, d, mu, direction) → the Hessian of μᵀφ times the direction."""
 
@@ -213,10 +176,6 @@ class Formula:
     @cached_property
     def directions(self) -> Directions:
         return Directions.of(*self.hessian_indices, self.value.inputs[0].size)
-
-    @cached_property
-    def weights(self) -> Weights:
-        return Weights.of(*self.jacobian_indices, (self.width, self.value.inputs[0].size))
 
     def _recipe(
         self, what: str, inputs: tuple[Slot, ...], count: int, derive: Callable[[], tuple[list[ca.SX], ca.SX]]
@@ -271,8 +230,8 @@ class CompiledCluster(_Cluster):
         return compile(self.formula.value, vectorized=True, passes=BRIEF, quick=True)
 
     @cached_property
-    def _gradient(self) -> Kernel:
-        return compile(self.formula.gradient, vectorized=True, passes=BRIEF, quick=True)
+    def _jacobian(self) -> Kernel:
+        return compile(self.formula.jacobian, vectorized=True, passes=BRIEF, quick=True)
 
     @cached_property
     def _hessian_product(self) -> Kernel:
@@ -280,13 +239,13 @@ class CompiledCluster(_Cluster):
 
     def compile(self) -> None:
         """Compile all programs."""
-        missing = [name for name in ("value", "hessian_product", "gradient") if f"_{name}" not in self.__dict__]
+        missing = [name for name in ("value", "hessian_product", "jacobian") if f"_{name}" not in self.__dict__]
         made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True, quick=True, passes=BRIEF)
         self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
 
     def adopt(self, other: CompiledCluster) -> None:
         """Use the machine code of a cluster of the same formula."""
-        self.__dict__ |= {name: getattr(other, name) for name in ("_value", "_gradient", "_hessian_product")}
+        self.__dict__ |= {name: getattr(other, name) for name in ("_value", "_jacobian", "_hessian_product")}
 
     @cached_property
     def _length(self) -> int:
@@ -296,20 +255,11 @@ class CompiledCluster(_Cluster):
         return self._over(_mapped(self._value), 1, w, self._d)
 
     def jacobian(self, w: Reals) -> Reals:
-        return self._over(self._rows, 3 * len(self.formula.weights.vectors), w, self._d)
+        return self._over(_mapped(self._jacobian), 8, w, self._d)
 
     def hessian(self, w: Reals, mu: Reals) -> Reals:
         directions, product = self.formula.directions, _mapped(self._hessian_product)
         return self._over(partial(directions.products, product), 7 * len(directions.vectors), w, self._d, mu)
-
-    def _rows(self, w: Reals, d: Reals) -> Reals:
-        """(nodes, entries) of the Jacobian, of gradients at nodes and weights."""
-        weights, (_, columns) = self.formula.weights, self.formula.jacobian_indices
-        nodes, count = len(w), len(weights.vectors)
-        if not count:
-            return np.zeros((nodes, 0))
-        made = self._gradient.map(np.tile(w, (count, 1)), np.tile(d, (count, 1)), np.repeat(weights.vectors, nodes, axis=0))[0]
-        return np.ascontiguousarray(made.reshape(count, nodes, -1)[weights.which, :, columns].T)
 
     def _over(self, function: Callable[..., Reals], factor: int, *arguments: Reals) -> Reals:
         count = len(arguments[0])
