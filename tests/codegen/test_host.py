@@ -124,11 +124,11 @@ def test_all_cores_tell_the_same() -> None:
         "from draisine.codegen.host import processor_registers; print(processor_registers().hex())"
     )
     cores = sorted(os.sched_getaffinity(0))[:4]
-    told = {
+    answers = {
         subprocess.run([sys.executable, "-c", code, str(core)], capture_output=True, text=True, check=True).stdout
         for core in cores
     }
-    assert told == {processor_registers().hex() + "\n"}
+    assert answers == {processor_registers().hex() + "\n"}
 
 
 @only_here

@@ -149,11 +149,11 @@ print(json.dumps({"digest": digest, "llvmlite": "llvmlite" in sys.modules}))
 def test_a_run_has_the_same_bits_and_a_known_model_loads_no_llvm() -> None:
     """Start solver and stepping loop too. The second process finds everything on disk."""
 
-    def told(linker: str) -> dict[str, object]:
-        reported = subprocess.run([sys.executable, "-c", RUN, linker], capture_output=True, text=True, check=True).stdout
-        return dict(json.loads(reported))
+    def reported(linker: str) -> dict[str, object]:
+        printed = subprocess.run([sys.executable, "-c", RUN, linker], capture_output=True, text=True, check=True).stdout
+        return dict(json.loads(printed))
 
-    first, own, by_llvm = told("own"), told("own"), told("LLVM")
+    first, own, by_llvm = reported("own"), reported("own"), reported("LLVM")
     assert first["digest"] == own["digest"] == by_llvm["digest"]
     assert not own["llvmlite"] and by_llvm["llvmlite"]
 
