@@ -67,7 +67,7 @@ def _code(found: Solution) -> int:
 def _as_data(found: Solution) -> dict[str, Any]:
     return {
         "outcome": str(found.outcome),
-        "message": found.status.message,
+        "message": str(found.status),
         "objective": found.objective,
         "duration": found.duration,
         "iterations": found.answer.iterations,

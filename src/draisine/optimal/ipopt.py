@@ -28,6 +28,7 @@ _PROGRESS: ContextVar[ProgressCallback | None] = ContextVar("progress", default=
 FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
 NEARLY_FEASIBLE = 1e-3
 UNBOUNDED_COST = -1e10  # of a nearly feasible iterate, scaled
+HOPELESS_COST = -1e13  # the search ends there: IPOPT itself goes on to 1e20, which rounding keeps iterates from
 
 
 class Outcome(StrEnum):
@@ -167,7 +168,8 @@ class Search:
             x, lam_g, lam_x = callbacks.best[2]
         seconds = {"solve": time.perf_counter() - began, "evaluate": callbacks.seconds}
         violation, stationarity, objective = callbacks.quality(x, lam_g, lam_x)
-        if outcome not in (Outcome.SOLVED, Outcome.ACCEPTABLE, Outcome.INTERRUPTED) and callbacks.lowest < UNBOUNDED_COST:
+        bounded = (Outcome.SOLVED, Outcome.ACCEPTABLE, *([] if callbacks.hopeless else [Outcome.INTERRUPTED]))
+        if outcome not in bounded and callbacks.lowest < UNBOUNDED_COST:
             outcome = Outcome.UNBOUNDED
         return NlpSolution(
             x * scale,
@@ -308,7 +310,12 @@ class _Callbacks:
             except KeyboardInterrupt:
                 self._stop = True
         self._iterations += 1
-        return [1.0 if self._stop else 0.0]
+        return [1.0 if self._stop or self.hopeless else 0.0]
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the cost has fallen so far that nothing will stop it."""
+        return self.lowest < HOPELESS_COST
 
     def _violation(self, x: Reals, g: Reals) -> float:
         nlp = self._nlp

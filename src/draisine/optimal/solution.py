@@ -291,14 +291,14 @@ class Solution(Result):
 
     @cached_property
     def status(self) -> Status:
-        """Outcome, accuracy and discrepancy as text."""
+        """The outcome, with accuracy and discrepancy; `solution.trajectory.status` says how the simulated motion ended."""
         a = self.answer
         size, name, when = self._departures
         solved = f"{a.objective:.8g} after {a.iterations} iterations" + (f" on {self.rounds} meshes" if self.rounds > 1 else "")
         if self.outcome in (Outcome.ZERO_DURATION, Outcome.UNBOUNDED):
-            text = f"{self.outcome}: {self._no_minimum()}"
+            text = self._no_minimum()
         elif self.converged:
-            text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}; {self.verdict}"
+            text = f"minimum {solved}, KKT error {self.kkt_error:.1e}; {self.verdict}"
             if self.error > self.tolerance:
                 text += f"; the error of the mesh is {self.error:.1e}, above {self.tolerance:.0e}"
             if self._coarse:
@@ -309,13 +309,13 @@ class Solution(Result):
                 text += f"; {self._advice()}"
         elif self.outcome is Outcome.SADDLE:
             text = (
-                f"{self.outcome}: {solved} is stationary but no minimum, the cost falls in some direction; give another guess=…, "
+                f"{solved} is stationary but no minimum, the cost falls in some direction; give another guess=…, "
                 "PerturbedGuess(seed=…), or bounds(…)"
             )
         elif self.conflicts:
-            text = f"{self.outcome}: no motion was found that satisfies all conditions: {'; '.join(self.conflicts)}"
+            text = f"no motion was found that satisfies all conditions: {'; '.join(self.conflicts)}"
         else:
-            text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.solver_status})"
+            text = f"best so far {solved}, violation {a.violation:.1e} ({a.solver_status})"
         if self.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
             text += self._default_limits()
         kinks = dict.fromkeys(name for p in self.phases for name in p.phase.kinks(p.scheme))
@@ -332,8 +332,13 @@ class Solution(Result):
                 f"; the motion is unstable, a deviation grows {self.growth:.0e}-fold: it was simulated in {count} windows, each "
                 "from the nodes; use optimal.tracking to follow it"
             )
+        return Status(self.outcome, text)
+
+    @property
+    def _status_of_motion(self) -> Status:
+        """How the simulated motion ended; its message is the status of the solution."""
         kind = Ending.INTERRUPTED if self.outcome is Outcome.INTERRUPTED else self.simulated[-1].status.kind
-        return Status(kind, text)
+        return Status(kind, str(self.status))
 
     def _advice(self) -> str:
         """What to do about a motion that misses its conditions, or a mesh that is too coarse."""
@@ -391,7 +396,7 @@ class Solution(Result):
         values = dict(zip((q.name for q in first.equations.parameters), first.p.tolist(), strict=True))
         parameters = values | {n: v for n, v in self.parameters.items() if n in values}
         across = [s.across for s in simulated if s.across is not None]
-        common = (simulated, phases, self.status, parameters, list(self.notes))
+        common = (simulated, phases, self._status_of_motion, parameters, list(self.notes))
         if len(across) < len(simulated):
             return trajectory(*common)
         return trajectory_across(across, lambda pieces: trajectory(*common, pieces))
@@ -420,7 +425,7 @@ class Solution(Result):
         return self.only.costate(name)
 
     def __str__(self) -> str:
-        return f"{self.phases[0].phase.equations.name}: {self.status.message}"
+        return f"{self.phases[0].phase.equations.name}: {self.status}"
 
     def __repr__(self) -> str:
         return f"<Solution of {self}>"

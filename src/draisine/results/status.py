@@ -31,9 +31,12 @@ class Ending(StrEnum):
     CONTROL_FAILED = "CONTROL_FAILED"  # the control function raised an exception or returned an invalid value
 
 
+_COMPLETE = ("FINISHED", "EVENT", "SOLVED")
+
+
 @dataclass(frozen=True)
 class Status:
-    """The end of a run: its kind, a message, and warnings.
+    """How a run or a search ended: its kind (`Ending` of runs, `Outcome` of solutions), a message, and warnings.
 
     >>> print(Status(Ending.EVENT, "fell over: lean passed 80° at t = 1.320 s"))
     EVENT: fell over: lean passed 80° at t = 1.320 s
@@ -41,14 +44,14 @@ class Status:
     True
     """
 
-    kind: Ending
+    kind: StrEnum
     message: str
     warnings: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether the run reached the final time or a stopping event."""
-        return self.kind in (Ending.FINISHED, Ending.EVENT)
+        """Whether the run reached the final time or a stopping event, or the search its solution."""
+        return self.kind in _COMPLETE
 
     def with_warning(self, text: str) -> Status:
         """The status with one more warning, without duplicates."""
