@@ -30,14 +30,14 @@ demo: $(VENV)/.runtime  ## the free bicycle: summary on the terminal, figures an
 # Workers write byte code even where the environment forbids it: else each of them, and every process that a test starts, compiles all sources.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n auto --dist worksteal
 
-test: $(VENV)/.test  ## every capability: all tests but those marked long (ARGS="-k bicycle")
-	$(PYTEST) -m 'not long' $(ARGS)
+test: $(VENV)/.test  ## every capability: all tests but those marked long (ARGS="-k bicycle"; LONG=1: those, too)
+	$(PYTEST) $(if $(LONG),,-m 'not long') $(ARGS)
 
 test-long: $(VENV)/.test  ## the others: pages of the documentation, browsers, long studies
 	$(PYTEST) -m long $(ARGS)
 
-test-all: $(VENV)/.test  ## everything that must hold, in one run
-	$(PYTEST) $(ARGS)
+test-all: LONG = 1
+test-all: test  ## everything that must hold, in one run
 
 fuzz: $(VENV)/.test  ## 100,000 mutated model files: each is read and run, or refused with the reason (ARGS="--seed 7")
 	$(BIN)/python -m tools.fuzz $(ARGS)

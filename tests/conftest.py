@@ -1,7 +1,8 @@
 """What makes a run of the tests quick; what each worker of it does first.
 
 - Kernels are compiled at LLVM's lowest level: most tests call a kernel a few times, and compiling took a fifth of the time. The
-  tests of `codegen` are about the code that users get and compile at its level; so do tests marked `long`, which run more.
+  tests of `codegen` are about the code that users get and compile at its level; so do tests marked `long`, which run
+  more, but for further random members of a class (`members.py`).
 - Linear algebra runs on one thread per process: the workers fill the cores already. Two workers with two threads each wait
   for each other at every product, and a singular value decomposition of 60 rows takes 100 ms of processor time in place of 0.4.
 - Equations stay in memory: no process derives the same twice. Across processes and clones they are found on disk.
@@ -73,7 +74,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Set before the fixtures of a test, which compile as well."""
-    if item.get_closest_marker("long") is None:
+    long = item.get_closest_marker("long")
+    if long is None or long.kwargs.get("kernels") == "quick":
         return (yield)
     os.environ["DRAISINE_KERNEL_LEVEL"] = max(LEVEL, "1")
     try:

@@ -11,6 +11,7 @@ from random_scenes import check_run
 
 import draisine as dr
 from draisine.model.contact.dry_friction import dry_friction
+from members import members
 
 FEW = 4
 
@@ -37,7 +38,7 @@ def random_fall(seed: int) -> tuple[dr.Model, dict[str, float]]:
     return model, {name: float(rng.uniform(*between)) for name, between in ranges.items()}
 
 
-@pytest.mark.parametrize("seed", [*range(FEW), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(FEW, 40))])
+@pytest.mark.parametrize("seed", members(range(40), FEW))
 def test_fall(seed: int) -> None:
     model, start = random_fall(seed)
     run = dr.simulate(model, 3.0, start=start, method=dr.methods.Auto(max_steps=20000), samples=60)
