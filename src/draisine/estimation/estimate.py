@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import DataError, SolverError
+from draisine.estimation.estimated_noise import MEDIAN_EFFICIENCY
 from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.fit import Fit, Trial
 from draisine.estimation.losses import Loss
@@ -17,7 +18,16 @@ from draisine.estimation.measurement import deviations, roughness
 from draisine.estimation.multistart import MultiStart, best_of_starts
 from draisine.estimation.problem import EstimationProblem, build_problem
 from draisine.estimation.single_shooting import SingleShooting
-from draisine.estimation.solve import EXACT, FitMethod, Outcome, evaluate_at_guess, fits_exactly, sizes_of, solve
+from draisine.estimation.solve import (
+    EXACT,
+    FitMethod,
+    Outcome,
+    evaluate_at_guess,
+    fits_exactly,
+    sizes_of,
+    solve,
+    with_noise_effect,
+)
 from draisine.expr.expression import Expr
 from draisine.model.model import Model
 from draisine.model.system import System
@@ -27,9 +37,9 @@ from draisine.results.status import ProgressCallback
 
 Reals = NDArray[np.float64]
 
-ROUNDS = 12  # of fits with updated noise estimates
+ROUNDS = 40  # of fits with updated noise estimates
 TRUST = 10.0  # factor between the noise of a column that is trusted and that of the others, each way
-SAME = 0.01  # relative change of the noise at convergence
+SAME = 1e-5  # relative change of the noise at convergence
 
 
 @checked
@@ -152,12 +162,23 @@ def fitted(
     else:
         best, trials = best_of_starts(problem, method, sigmas, loss, starts, progress, on)
     best, sigmas = _NoiseFit(problem, method, loss, progress).most_likely(sigmas, best)
+    freedoms = noise_freedoms(problem, best, loss is not None)
+    if len(freedoms) > 1 and any(freedoms) and best.settled:
+        best = with_noise_effect(problem, method, sigmas, best, freedoms)
     return Fit(problem, method, best, sigmas, loss, before, trials)
 
 
 def _initial_noise(problem: EstimationProblem) -> Reals:
     guessed = roughness(problem.recordings)
     return np.array([g if c.sigma is None else c.sigma for c, g in zip(problem.recordings[0].channels, guessed, strict=True)])
+
+
+def noise_freedoms(problem: EstimationProblem, best: Outcome, robust: bool) -> list[float | None]:
+    """Degrees of freedom of the noise of each channel, as `deviations` estimates it; None where it is given, or is not known."""
+    counts = sum(np.isfinite(r.values).sum(axis=0) for r in problem.recordings)
+    share = best.freedom / (problem.samples + len(best.prior)) * (MEDIAN_EFFICIENCY if robust else 1.0)
+    channels = problem.recordings[0].channels
+    return [None if c.sigma is not None or share <= 0.0 else share * float(n) for c, n in zip(channels, counts, strict=True)]
 
 
 def _check_noise(problem: EstimationProblem) -> None:

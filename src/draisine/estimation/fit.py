@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.bootstrap import Bootstrap, bootstrap
 from draisine.estimation.contact_forces import contact_warnings
+from draisine.estimation.estimated_noise import FEW
 from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.losses import Loss
 from draisine.estimation.measurement import Whiteness, whiteness
@@ -93,9 +94,13 @@ class Fit(Result):
 
     @cached_property
     def covariance(self) -> Reals:
-        """Covariance of the unknowns, by linearization at the estimate; NaN if the noise is not known."""
+        """Covariance of the unknowns, by linearization at the estimate; NaN if the noise is not known.
+
+        Where several columns have estimated noise, with what the estimated weights add (`estimated_noise`).
+        """
         factor = self.outcome.covariance_factor if self.noise_known else float("nan")
-        return self.identifiability.covariance * factor
+        effect = self.outcome.noise_effect
+        return (self.identifiability.covariance + (0.0 if effect is None else effect.excess)) * factor
 
     @cached_property
     def deviations(self) -> dict[str, float]:
@@ -129,29 +134,35 @@ class Fit(Result):
         """Whether the noise is given, or can be estimated: there are more data than unknowns."""
         return self.noise_given or self.freedom > 0
 
-    def quantile(self, level: float) -> float:
-        """Half-width of a two-sided interval in standard deviations; Student's distribution if noise is estimated."""
+    def quantile(self, level: float, name: str | None = None) -> float:
+        """Half-width of a two-sided interval in standard deviations; Student's distribution if noise is estimated.
+
+        Its degrees of freedom are those of an unknown, if a name is given and several columns have estimated noise.
+        """
         from scipy.stats import norm, t
 
         if not 0.0 < level < 1.0:
             raise ArgumentError(f"level: the confidence level must lie between 0 and 1, got {level!r}")
         share = 0.5 + 0.5 * level
-        return float(norm.ppf(share) if self.noise_given else t.ppf(share, max(self.outcome.freedom, 1)))
+        effect = self.outcome.noise_effect
+        freedom = self.outcome.freedom if effect is None or name is None else float(effect.freedoms[self._index(name)])
+        return float(norm.ppf(share) if self.noise_given else t.ppf(share, max(freedom, 1)))
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval by linearization; NaN if the fit has not converged."""
         if not self.converged:
             return float("nan"), float("nan")
-        half = self.quantile(level) * self.deviations[self.names[self._index(name)]]
+        half = self.quantile(level, name) * self.deviations[self.names[self._index(name)]]
         return self[name] - half, self[name] + half
 
     def profile(self, name: str, level: float = 0.95) -> Profile:
         """Profile likelihood of one unknown, with all others refitted: an interval without linearization."""
-        self._index(name)
+        i = self._index(name)
         self._refuse_unknown_noise("profile")
-        return profile(
-            self.problem, self.method, self.outcome, self.sigmas, self.loss, name, self.deviations[name], self.quantile(level)
-        )
+        plain = float(np.sqrt(self.identifiability.covariance[i, i] * self.outcome.covariance_factor))
+        wider = self.deviations[name] / plain if np.isfinite(plain) else 1.0  # by what estimated noise adds
+        quantile = self.quantile(level, name) * wider
+        return profile(self.problem, self.method, self.outcome, self.sigmas, self.loss, name, plain, quantile)
 
     def bootstrap(self, count: int = 200, seed: int = 0, block: int = 1, progress: ProgressCallback | None = None) -> Bootstrap:
         """Bootstrap: fits to the prediction plus resampled residuals, in blocks of `block` if they are not white.
@@ -237,6 +248,13 @@ class Fit(Result):
         if not self.noise_known:
             found.append(
                 f"{self._no_noise}: the values have no intervals, and nothing tests the model; give the noise, "
+                "measured={column: (quantity, noise)}, or more data"
+            )
+        estimated = () if self.outcome.noise_effect is None else self.outcome.noise_effect.columns
+        few = [c for c, n in zip(self.noise, estimated, strict=False) if n is not None and n < FEW]
+        if len(few) > 1:
+            found.append(
+                f"the noise of {', '.join(few)} is estimated from few samples each: intervals may be too narrow; give the noise, "
                 "measured={column: (quantity, noise)}, or more data"
             )
         colored = {w.channel: w for w in self.whiteness if not w.white} if self.noise_known else {}

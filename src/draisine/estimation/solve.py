@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import SolverError
+from draisine.estimation.estimated_noise import NoiseEffect, noise_effect
+from draisine.estimation.fisher_information import Identifiability
 from draisine.estimation.initial_guess import WindowSettings
 from draisine.estimation.losses import Loss, covariance_factor
 from draisine.estimation.multiple_shooting import first_shot, fit_windows, window_settings
@@ -48,6 +50,7 @@ class Outcome:
     squares: float = 0.0  # Σρ over all rows
     settled: bool = True  # whether the search converged
     trouble: str = ""  # why not
+    noise_effect: NoiseEffect | None = None  # of estimated noise of several columns, on the uncertainty
 
 
 def solve(
@@ -69,6 +72,21 @@ def solve(
     if not found.settled and any(r.noisy for r in problem.recordings):
         found = _through_looser_inputs(problem, settings, found, unknowns, sigmas, loss, progress)
     return _of_shot(problem, found, loss)
+
+
+def with_noise_effect(
+    problem: EstimationProblem, method: FitMethod, sigmas: Reals, found: Outcome, freedoms: Sequence[float | None]
+) -> Outcome:
+    """The same outcome with the effect of noise that was estimated with so many degrees of freedom per channel."""
+    sizes = np.where(found.unknowns != 0.0, np.abs(found.unknowns), problem.sizes)
+    shot = found.shot
+    predicted = Predictor(problem, method)(found.unknowns) if shot is None and isinstance(method, SingleShooting) else []
+
+    def covariance(factors: Reals) -> Reals:
+        root = _rows(problem, predicted, found.unknowns, sigmas * factors)[1] if shot is None else shot.scaled(factors).root()
+        return Identifiability(problem.names, root, sizes).covariance
+
+    return replace(found, noise_effect=noise_effect(covariance, freedoms))
 
 
 def _through_looser_inputs(

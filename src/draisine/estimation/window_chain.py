@@ -180,6 +180,20 @@ class ShootingState:
         parts = self.eliminated(None, loss)
         return np.vstack([*(e.common for e in parts), self.priors[0]])
 
+    def scaled(self, factors: Reals) -> ShootingState:
+        """The same windows with the noise of each channel multiplied by a factor."""
+        found = []
+        for chain, rows, counts, runs in zip(self.chains, self.rows, self.counts, self.window_runs, strict=True):
+            parts = []
+            for one, n, run in zip(rows, counts, runs, strict=True):
+                measured = np.isfinite(chain.windows.recording.values[run.index])
+                weights = np.ones(len(one.side))
+                weights[:n] = np.broadcast_to(1.0 / factors, measured.shape)[measured]
+                by = weights[:, None]
+                parts.append(WindowRows(one.own * by, one.after * by, one.common * by, one.side * weights, one.start))
+            found.append(parts)
+        return replace(self, rows=tuple(found))
+
     def residuals(self) -> Reals:
         """White residuals of measurements."""
         return np.concatenate(
