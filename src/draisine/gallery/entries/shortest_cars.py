@@ -159,8 +159,8 @@ def _paths(runs: dict[str, dr.Trajectory]) -> Any:
                 axes.quiver(x, y, math.cos(heading), math.sin(heading), color=COLORS[k], **arrow)
             axes.quiver(0, 0, 1, 0, color=FAINT, **arrow)
             axes.set_aspect("equal", adjustable="datalim")
-            axes.set_title(title)
             axes.set_xlabel("x [m]")
-            legend_above(axes, 3.4)
+            rows = legend_above(axes, 3.4)
+            axes.set_title(title, pad=6.0 + 14.0 * rows)  # above the legend
         panels[0].set_ylabel("y [m]")
     return drawing
