@@ -76,6 +76,7 @@ html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # its excerpts are fetched, which browsers refuse to files; the search of site.js has them
 html_theme_options = {
     "logo": {"text": "draisine"},
     "search_bar_text": "Search  ( / )",

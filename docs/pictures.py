@@ -18,6 +18,7 @@ IMAGES = Path(__file__).parent / "images"
 THUMBNAILS = IMAGES / "thumbnails"
 MOST = 4  # panels of a figure whose first panel is the thumbnail
 WIDEST = 44  # characters of the legend of a thumbnail; a longer one is left out
+LONGEST = 26  # characters of a label along the side of a thumbnail in letters of the usual size
 WIDE, HIGH = 3.3, 2.2  # inches of a thumbnail: a card of the gallery at the usual size of its letters
 FINDINGS = Path(__file__).parent / "findings.json"  # study → what it found, for the pages of the site
 
@@ -54,6 +55,9 @@ def save_thumbnail(figure: Any, path: Path) -> None:
         if axes is figure.axes[0] and few and len(names) > 1:
             loc = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
             axes.legend([handles[name] for name in few], few, ncols=len(few), fontsize=7, frameon=False, handlelength=1.2, **loc)
+    for label in (figure.axes[0].xaxis.label, figure.axes[0].yaxis.label):
+        if len(label.get_text()) > LONGEST:
+            label.set_fontsize(7)
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=200)
 
@@ -62,7 +66,7 @@ def _keep_first_panel(figure: Any) -> None:
     """Remove all panels but the first and its color bar; the first takes the label below that others share with it."""
     first, *others = figure.axes
     below = [axes.get_xlabel() for axes in first.get_shared_x_axes().get_siblings(first) if axes.get_xlabel()]
-    panels = [axes for axes in others if axes.get_label() != "<colorbar>"]
+    panels = [axes for axes in others if axes is not _color_bar_of(first)]
     if not panels:
         return
     first.set_xlabel(first.get_xlabel() or (below[0] if below else ""))
@@ -73,6 +77,12 @@ def _keep_first_panel(figure: Any) -> None:
         legend.remove()
     first.yaxis.set_label_coords(-0.17, 0.5)  # no longer aligned with those of other panels
     first.set_subplotspec(figure.add_gridspec(1, 1)[0])
+
+
+def _color_bar_of(panel: Any) -> Any:
+    """The axes of the color bar of a panel."""
+    drawn = [*panel.collections, *panel.images]
+    return next((each.colorbar.ax for each in drawn if getattr(each, "colorbar", None) is not None), None)
 
 
 def film_still() -> None:

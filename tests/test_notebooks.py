@@ -22,6 +22,12 @@ def test_text_and_code_are_cells():
     assert (second["cell_type"], second["source"]) == ("code", "x = 1")
 
 
+def test_figures_are_shown_instead_of_kept_in_files():
+    text = '```python\nfigure = run.plot("lean")\nfigure.savefig("a.png", dpi=110)\nmodes.plot().savefig("b.png")\n```\n'
+    (cell,) = notebooks.notebook(text)["cells"]
+    assert cell["source"] == 'figure = run.plot("lean")\ndisplay(figure)\ndisplay(modes.plot())'
+
+
 def test_each_page_says_how_to_obtain_it_and_the_site_links_to_the_file(tmp_path):
     class App:
         outdir = str(tmp_path)
@@ -56,6 +62,8 @@ def test_each_runs_as_a_notebook(name, tmp_path, monkeypatch):
     wanted = [cell.outputs[0].text if cell.outputs else None for cell in given.cells if cell.cell_type == "code"]
     run = client.NotebookClient(given, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     code = [cell for cell in run.cells if cell.cell_type == "code"]
+    pictures = sum("image/png" in out.data for cell in code for out in cell.outputs if out.output_type == "display_data")
+    assert pictures == sum(cell.source.count("display(") for cell in code)
     for cell, shown in zip(code, wanted, strict=True):
         printed = "".join(out.text for out in cell.outputs if out.output_type == "stream" and out.name == "stdout")
         assert shown is None or agrees(shown, printed), f"{cell.source}\nprints\n{printed}\nbut the page says\n{shown}"

@@ -1,7 +1,7 @@
 """Sphinx extension: the tutorial and the how-to pages as notebooks to download, with the outputs that the pages show.
 
 A page's text becomes cells of text, its Python cells of code. Pictures and links between pages, which a file on its own does not
-have, become their words.
+have, become their words; figures that the page keeps in files are shown below their cells.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ FOLDER = "notebooks"  # of the site
 _PICTURE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
 _OFFER = re.compile(r"^This page can be \[downloaded as a notebook\].*$", re.MULTILINE)
 _OFFERED = re.compile(r"<p>This page can be <a [^>]*>.*?</p>", re.DOTALL)
+_KEPT = re.compile(r"^(\S.*)\.savefig\(\"[^\"]*\"(?:, dpi=\d+)?\)$", re.MULTILINE)  # a figure that goes into a file
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
 
@@ -50,7 +51,7 @@ def notebook(text: str) -> dict[str, Any]:
         elif "notest" in fence[2]:
             _add_text(cells, fence[0].replace("```python notest", "```python"))
         else:
-            source = fence[3].rstrip("\n")
+            source = _KEPT.sub(r"display(\1)", fence[3].rstrip("\n"))
             cells.append(
                 {"cell_type": "code", "id": _id(cells), "metadata": {}, "execution_count": None, "outputs": [], "source": source}
             )

@@ -133,6 +133,11 @@ def test_limits_of_a_table():
     assert [near.limits.before[1, 0], near.limits.after[0, 0]] == [1.0, 1.0]
     empty = made([0, 1, 2, 3], [0, 1, 5, 6], switches=(Occurrence("a", 1.2), Occurrence("b", 1.8)))
     assert np.isnan([empty.limits.after[0, 0], empty.limits.before[1, 0]]).all()
+    time, values = empty.curve("a")  # one line, without a gap where nothing is known
+    assert time.tolist() == [0, 1, 1.2, 1.8, 2, 3] and values == pytest.approx([0, 1, 1.2, 4.8, 5, 6])
+    undefined = made([0, 1, 2, 3], [0, 1, np.nan, np.nan], switches=(Occurrence("a", 1.5),))
+    time, values = undefined.curve("a")  # ends at the jump behind which there is no value
+    assert time.tolist() == [0, 1, 1.5, 2, 3] and values[:3].tolist() == [0, 1, 1.5] and np.isnan(values[3:]).all()
     twice = made([0, 1, 1, 2], [0, 1, 5, 9], switches=(Occurrence("a", 1.0),))
     assert jumps(twice.curve("a")) == [(1.0, 1.0, 5.0)]
 

@@ -311,6 +311,24 @@ def test_the_clock_says_when_it_is_slower_than_real_time(studio):
     assert clock(0.05, 2.0) == "1.2 s · 0.05×, slower than real time · 0.5 frames/s"  # frames of seconds are slow too
 
 
+def test_the_clock_is_right_in_every_slow_frame(studio):
+    """Frames of 100 ms, drawn by hand: after each of them the clock shows the time of the picture."""
+    pairs = studio.page.evaluate(
+        """() => {
+          const page = DraisineStudio.page, pairs = [];
+          page.riding = true;
+          for (let k = 0; k < 5; k++) {
+            page.draw(performance.now(), 0.1);
+            pairs.push([document.getElementById('clock').textContent.split(' s')[0], page.shown.time.toFixed(1)]);
+          }
+          page.riding = false;
+          return pairs;
+        }"""
+    )
+    assert [said for said, _ in pairs] == [true for _, true in pairs]
+    assert len({true for _, true in pairs}) == 5
+
+
 def test_angles_are_typed_in_degrees(studio):
     box = studio.page.locator("input[type=number][data-name=steer_axis_tilt]")
     assert box.input_value() == "18"

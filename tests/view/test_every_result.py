@@ -164,6 +164,8 @@ FIGURES = {
     "fit": lambda: fit().plot(),
     "intervals": lambda: fit().plot_intervals(),
     "profile": lambda: result("Profile").plot(unit="m"),
+    "bootstrap": lambda: result("Bootstrap").plot(),
+    "uncertain modes": lambda: result("UncertainModes").plot(),
     "coverage": lambda: coverage().plot(),
     "filtered": lambda: filtered().plot(),
     "ensemble, drawn": lambda: sampled().plot(),
@@ -230,7 +232,7 @@ def test_an_ensemble_knows_the_units_of_what_varies():
 
 # ---------------------------------------------------------------- tables, files, other processes
 
-TABLES_ALONE = {"SteadyMotion", "Optimality", "Identifiability", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
+TABLES_ALONE = {"SteadyMotion", "Optimality", "Identifiability", "IndexReport", "DriftTable"}
 TABLES_ALONE |= {"WhippleMatrices", "Transition", "OperationCounts", "Start", "ContactNeeds"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import math
 from pathlib import Path
 
@@ -84,6 +85,10 @@ def test_tables_fit_80_columns():
     numbers = [row.split() for row in rows[1:]]
     assert float(numbers[0][0]) == 0.0 and float(numbers[-1][0]) == 10.0
     table = dr.compare_drift(dr.gallery.four_bar(), 0.1)
+    uncertain = dr.bicycle.uncertainty(dr.gallery.bicycle(), {"trail": 0.001}, np.linspace(4.0, 6.0, 3))
+    counts = dr.codegen.operation_counts(dr.gallery.bicycle())
+    assert max(map(len, [*str(uncertain).splitlines(), *str(counts).splitlines()])) <= 80
+    assert "-0.775±0.012+4.465±0.0044i" in str(uncertain) and "weave*" not in str(uncertain)
     named = [
         line for line in str(table).splitlines() if line.partition("  ")[0] in {row.name for row in table.rows if not row.refused}
     ]
@@ -119,3 +124,41 @@ def test_amplitudes_and_answers_have_units():
     assert size.get_ylabel() == "amplitude [rad/(N·m)]" and phase.get_ylabel() == "phase [°]"
     size, _ = linear.bode("steer_torque", ("lean", "roll_rate")).axes
     assert [text.get_text() for text in size.get_legend().get_texts()] == ["lean [rad/(N·m)]", "roll rate [(rad/s)/(N·m)]"]
+
+
+def test_a_control_between_its_nodes_jumps_where_intervals_meet():
+    """Bang-bang: from one bound to the other at one instant, from the first to the last instant of the motion."""
+    found = dr.gallery.solution("trolley_parks")
+    axes = found.plot().axes[0]
+    line = next(line for line in axes.get_lines() if len(line.get_xdata()) > 10)
+    time, force = line.get_data()
+    assert (time[0], time[-1]) == (0.0, pytest.approx(found.duration))
+    upright = np.flatnonzero((np.diff(time) == 0) & (np.abs(np.diff(force)) > 1.9))
+    assert len(upright) == 1 and time[upright[0]] == pytest.approx(1.0, abs=0.05)
+    assert np.abs(np.diff(force))[np.diff(time) > 0].max() < 1e-6
+
+
+def test_rows_of_intervals_are_whole():
+    from draisine.view.plots.estimation import coverage_figure, intervals
+
+    for drawing in (
+        intervals([("a", 1.0, 0.9, 1.1), ("b", 2.0, 1.9, 2.2)], {}),
+        coverage_figure([("a", 0.9), ("b", 0.95)], 0.95, (0.9, 1.0)),
+    ):
+        low, high = sorted(drawing.axes[0].get_ylim())
+        assert low <= -0.5 and high >= 1.5
+
+
+def test_steady_motions_that_are_zero_are_a_flat_line():
+    branch = dr.stability.continuation(dr.gallery.bicycle(), "speed", start={"speed": 5.0}, between=(4.8, 5.2))
+    for axes in branch.plot("lean", "steer").axes:
+        assert np.degrees(axes.get_ylim()) == pytest.approx([-1.0, 1.0])
+
+
+def test_long_times_have_their_power_of_ten_in_the_unit():
+    run = dr.simulate(dr.gallery.damped_pendulum(), 4.0, samples=11)
+    long = dataclasses.replace(run, time=run.time * 1e6, dense=None)
+    axes = channel_figure(long, "angle").axes[0]
+    axes.figure.canvas.draw()
+    assert axes.get_xlabel() == "time [10⁶ s]" and not axes.xaxis.get_offset_text().get_visible()
+    assert channel_figure(run, "angle").axes[0].get_xlabel() == "time [s]"

@@ -25,7 +25,6 @@ from draisine.errors import ArgumentError
 from draisine.expr.expression import did_you_mean
 from draisine.model.model import Model
 from draisine.parts.riders.shapes import body_shapes
-from draisine.results.base import figure
 from draisine.results.files import replacing
 
 if TYPE_CHECKING:
@@ -145,9 +144,8 @@ class MeasuredBicycle:
 
     def figure(self, speeds: ArrayLike) -> Figure:
         """Eigenvalues against speed with bands of one standard deviation."""
-        found = self.modes(speeds)
-        marks = [(c.kind, c.value, c.deviation) for c in found.critical]
-        return figure("plots.eigenvalues.eigenvalue_bands", found.speeds, found.eigenvalues, found.deviations, found.names, marks)
+        drawing: Figure = self.modes(speeds).plot()
+        return drawing
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {len(self.deviations)} of {len(self.parameters)} parameters with a standard deviation"]

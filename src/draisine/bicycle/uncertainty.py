@@ -23,7 +23,7 @@ from draisine.model.system import System
 from draisine.numerics.newton_batch import BatchNewton, Indices, square_steps
 from draisine.program.arguments import refuse_unilateral
 from draisine.program.equations import Equations
-from draisine.results.base import Result
+from draisine.results.base import Result, figure
 from draisine.stability.critical import Critical
 from draisine.stability.linearization import equations_of
 from draisine.stability.modes import Modes, modes
@@ -82,13 +82,16 @@ class UncertainModes(Result):
 
     def __str__(self) -> str:
         shown = np.unique(np.linspace(0, len(self.speeds) - 1, min(len(self.speeds), 11)).round().astype(int))
-        lines = [f"{'speed':>8}  " + "  ".join(f"{name:>30}" for name in self.names)]
+        rows = [["speed", *(name for name in self.names if not name.endswith("*"))]]  # of a pair one
         for i in shown:
             cells = [
                 f"{_with_deviation(z.real, d.real)}{_with_deviation(z.imag, d.imag) + 'i' if z.imag else ''}"
-                for z, d in zip(self.eigenvalues[i], self.deviations[i], strict=True)
+                for name, z, d in zip(self.names, self.eigenvalues[i], self.deviations[i], strict=True)
+                if not name.endswith("*")
             ]
-            lines.append(f"{self.speeds[i]:>8.3g}  " + "  ".join(f"{cell:>30}" for cell in cells))
+            rows.append([f"{self.speeds[i]:.3g}", *cells])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
         return "\n".join([*lines, *map(str, self.critical), "parameter errors are assumed to be independent"])
 
     @property
@@ -96,6 +99,12 @@ class UncertainModes(Result):
         """Units by column of the table."""
         named = [column for name in self.names for column in (name, f"{name}.deviation")]
         return {"speed": "m/s", **dict.fromkeys(named, "1/s")}
+
+    def plot(self, **options: Any) -> Any:
+        """Plot eigenvalues against speed with bands of one standard deviation."""
+        marks = [(c.kind, c.value, c.deviation) for c in self.critical]
+        bands = "plots.eigenvalues.eigenvalue_bands"
+        return figure(bands, self.speeds, self.eigenvalues, self.deviations, self.names, marks, **options)
 
     def _table(self) -> Mapping[str, Any]:
         columns: dict[str, Any] = {"speed": self.speeds}

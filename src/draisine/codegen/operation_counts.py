@@ -41,13 +41,14 @@ class OperationCounts(Result):
     >>> import casadi as ca
     >>> x, p = ca.SX.sym("x"), ca.SX.sym("p", 2)
     >>> print(count_operations(Program.build("pull", {"x": x, "p": p}, {"y": x * ca.sin(p[0]) / p[1] + ca.cos(x) * x})))
-    operations of pull          per run  per evaluation  per iteration  divisions  sines and cosines
-    without passes                    0               6              0          1                  2
-    with cse                          0               6              0          1                  2
-    with reassociation                0               6              0          1                  2
-    with reciprocals                  0               6              0          1                  2
-    with hoisting                     2               5              0          0                  1
-    with sincos                       2               5              0          0                  1
+    operations of pull
+                        per run  per evaluation  per iteration  divisions  sin, cos
+    without passes            0               6              0          1         2
+    with cse                  0               6              0          1         2
+    with reassociation        0               6              0          1         2
+    with reciprocals          0               6              0          1         2
+    with hoisting             2               5              0          0         1
+    with sincos               2               5              0          0         1
     """
 
     program: str
@@ -62,9 +63,9 @@ class OperationCounts(Result):
         return {name: [row[k] for row in self.rows] for k, name in enumerate(Count._fields)}
 
     def __str__(self) -> str:
-        width = max(26, len(self.program) + 15)
-        heads = ("per run", "per evaluation", "per iteration", "divisions", "sines and cosines")
-        lines = [f"operations of {self.program}".ljust(width) + "".join(f"  {head}" for head in heads)]
+        width = len("with reassociation")
+        heads = ("per run", "per evaluation", "per iteration", "divisions", "sin, cos")
+        lines = [f"operations of {self.program}", " " * width + "".join(f"  {head}" for head in heads)]
         for row in self.rows:
             label = f"with {row.last_pass}" if row.last_pass else "without passes"
             lines.append(label.ljust(width) + "".join(f"  {n:>{len(h)}}" for n, h in zip(row[1:], heads, strict=True)))

@@ -20,7 +20,7 @@ from draisine.estimation.losses import Loss
 from draisine.estimation.problem import EstimationProblem
 from draisine.estimation.solve import FitMethod, Outcome, solve
 from draisine.expr.expression import did_you_mean
-from draisine.results.base import Result
+from draisine.results.base import Result, figure
 from draisine.results.status import Progress, ProgressCallback
 
 Reals = NDArray[np.float64]
@@ -46,6 +46,11 @@ class Bootstrap(Result):
 
     def deviation(self, name: str) -> float:
         return float(np.std(self._of(name), ddof=1))
+
+    def plot(self, **options: Any) -> Any:
+        """Plot histograms of the estimates with their 95 % intervals."""
+        columns = {name: (self.units.get(name, ""), self._of(name), *self.interval(name)) for name in self.names}
+        return figure("plots.estimation.resampled_estimates", columns, **options)
 
     def _table(self) -> Mapping[str, Any]:
         return dict(zip(self.names, self.estimates.T, strict=True))

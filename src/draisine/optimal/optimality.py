@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError, UnknownNameError
+from draisine.numerics.runge_kutta import lagrange
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.phase import Phase
 from draisine.optimal.scaling import ordinary
@@ -36,6 +37,7 @@ Reals = NDArray[np.float64]
 AT_BOUND = 1e-3  # of the range between bounds: distance within which a control counts as at its bound
 ROUNDING = 1e-6  # of the size of the cost per second: ∂H/∂u times the range between bounds that counts as zero
 PRICED = 1e-4  # of a condition's largest multiplier: below, it counts as inactive
+FINE = 9  # points of a control that is a polynomial in an interval, for its picture
 CLEAR = 0.05  # of its largest value: above, the sign of a switching function counts
 
 
@@ -45,7 +47,8 @@ class Switching:
 
     `crossings` are the zeros of ∂H/∂u, `switches` the times at which the control changes from one half of its range to the
     other; both by linear interpolation between control points. `resolution` is the longest time between two of these points.
-    `hold_times` are the mesh points of a piecewise constant control, one more than values; empty for other controls.
+    `course` has times and values of the control between its points, as it is simulated: a polynomial in each interval of the
+    mesh, with both limits where it jumps from one to the next.
     """
 
     phase: int
@@ -58,7 +61,7 @@ class Switching:
     crossings: Reals
     switches: Reals
     resolution: float
-    hold_times: Reals
+    course: tuple[Reals, Reals]
     rounding: float = ROUNDING  # ∂H/∂u times the range between bounds that counts as zero
 
     @property
@@ -247,7 +250,6 @@ def _switching(number: int, found: PhaseSolution) -> list[Switching]:
     constant = len(grid.control_local) == 1  # for a constant value, ∂H/∂u is the mean over its interval
     positions = 0.5 * (grid.breaks[1:] + grid.breaks[:-1]) if constant else grid.control_times
     times = found.begin + found.duration * positions
-    hold_times = found.begin + found.duration * grid.breaks if constant else np.zeros(0)
     rounding = ROUNDING * found.phase.sizes.cost / ordinary(found.duration)
     for j, name in enumerate(found.phase.controls):
         low, high = found.phase.limits.get(name, (-math.inf, math.inf))
@@ -258,9 +260,18 @@ def _switching(number: int, found: PhaseSolution) -> list[Switching]:
         crossings = _zeros(times, np.where(np.abs(values) > rounding / (high - low), values, 0.0))
         switches = _zeros(times, control - 0.5 * (low + high))
         longest = float(np.diff(edges).max())
-        own = times, values, control, low, high, crossings, switches, longest, hold_times, rounding
+        own = times, values, control, low, high, crossings, switches, longest, _course(found, j), rounding
         made.append(Switching(number, name, *own))
     return made
+
+
+def _course(found: PhaseSolution, control: int) -> tuple[Reals, Reals]:
+    """Times and values of a control from edge to edge of each interval."""
+    grid = found.grid
+    local = np.linspace(0.0, 1.0, 2 if len(grid.control_local) == 1 else FINE)
+    begin, length = grid.breaks[:-1, None], np.diff(grid.breaks)[:, None]
+    values = found.controls[grid.control_of, control] @ lagrange(grid.control_local, local).T
+    return found.begin + found.duration * (begin + length * local).ravel(), values.ravel()
 
 
 def _zeros(times: Reals, values: Reals) -> Reals:

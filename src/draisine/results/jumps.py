@@ -114,16 +114,19 @@ def _repeats(run: Trajectory, longest: float) -> bool:
 
 
 def _joined(curve: tuple[Array, Array], limits: Limits, before: Array, after: Array) -> tuple[Array, Array]:
-    """A curve with both limits of each jump; a sample at the time of a jump has one of its two values, and goes."""
+    """A curve with both limits of each jump; a sample at the time of a jump has one of its two values, and goes.
+
+    Limits that are not known (no sample between two jumps) are left out: not a number would interrupt the line."""
     if not before.size:
         return curve
     time, values = curve
     forward = 1.0 if time[-1] >= time[0] else -1.0
     other = ~np.isin(time, np.concatenate([limits.begin, limits.end]))
-    times = np.concatenate([time[other], limits.begin, limits.end])
-    ranks = np.repeat([0, 0, 1], [int(other.sum()), before.size, after.size])
+    ahead, behind = ~np.isnan(before), ~np.isnan(after)
+    times = np.concatenate([time[other], limits.begin[ahead], limits.end[behind]])
+    ranks = np.repeat([0, 0, 1], [int(other.sum()), int(ahead.sum()), int(behind.sum())])
     order = np.lexsort((ranks, forward * times))
-    return times[order], np.concatenate([values[other], before, after])[order]
+    return times[order], np.concatenate([values[other], before[ahead], after[behind]])[order]
 
 
 def _from_samples(run: Trajectory, begin: Array, end: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from draisine.codegen.equation_cache import derive_cached
 from draisine.codegen.restricted.entry import begin_all
-from draisine.dynamics.given_parameters import given_parameters
+from draisine.dynamics.given_parameters import description_of, given_parameters
 from draisine.errors import ArgumentError
 from draisine.expr.tree import names
 from draisine.model.model import Model
@@ -118,7 +118,9 @@ def simulate(
     for note in computed.notes:
         status = status.with_warning(note)
     changes = control_changes(control, computed.run.applied, (0.0, float(until)))
-    trajectory = replace(trajectory, source=source, status=status, dense=computed.dense, control_changes=changes)
+    # equations know what they were derived of, if anything: their runs can be drawn as those of the description
+    drawn = description_of(source) or source
+    trajectory = replace(trajectory, source=drawn, status=status, dense=computed.dense, control_changes=changes)
     if computed.reduction:
         trajectory = replace(trajectory, scene={**trajectory.scene, "reduction": computed.reduction})
     if computed.varied is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.dynamics.derive import derive
+from draisine.dynamics.given_parameters import description_of
 from draisine.dynamics.kinematics.twists import body_poses
 from draisine.errors import ModelError
 from draisine.model.model import Model
@@ -82,11 +83,11 @@ def scene_and_poses(
     model: Model | System | Equations, parameters: Mapping[str, float] | None = None
 ) -> tuple[System, Scene, Callable[[Mapping[str, float]], dict[str, Pose]]]:
     """A model's scene, and a function from targets to poses of its bodies."""
-    if isinstance(model, Equations):
+    system = description_of(model)
+    if system is None:
         raise ModelError(
             f"{model.name!r} is given as formulas and has no bodies to draw; describe it as a Model with bodies and joints"
         )
-    system = model.freeze() if isinstance(model, Model) else model
     if parameters:
         check_numbers(system, parameters)
     equations = derive(system)

@@ -20,7 +20,7 @@ from draisine.view.drawing import scene_and_poses
 from draisine.view.film.reel import write_gif
 from draisine.view.plots.canvas import new_figure
 from draisine.view.plots.eigenvalues import root_locus_figure
-from draisine.view.plots.labels import display_name, with_unit
+from draisine.view.plots.labels import display_name, pretty_unit, with_unit
 from draisine.view.plots.style import COLORS, COLUMN, style
 from draisine.view.scene.scene import Poses, Scene
 from draisine.view.scene.sketch import sketch
@@ -61,7 +61,7 @@ def root_locus(found: Modes, window: tuple[float, float] | None = None) -> Figur
     e = found.family.equations
     units = {q.name: q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs)}
     unit = units.get(found.over, "")
-    marks = {f"{c.kind}, {c.value:.3g}": c.eigenvalue for c in found.critical()}
+    marks = {f"{c.kind}, {c.value:.3g} {pretty_unit(unit)}".rstrip(): c.eigenvalue for c in found.critical()}
     return root_locus_figure(found.values, found.eigenvalues, with_unit(display_name(found.over), unit), marks, window=window)
 
 

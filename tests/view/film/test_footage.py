@@ -196,6 +196,17 @@ def test_runs_from_files_are_reported_their_model(run, tmp_path):
     assert (tmp_path / "ride.html").exists()
 
 
+def test_runs_of_derived_equations_are_filmed_as_those_of_their_model():
+    """Equations know what they were derived of; studies of motorcycles simulate them."""
+    model = dr.gallery.chaplygin_sleigh()
+    start = {"speed": 1.0, "turn_rate": 0.5}
+    one, other = dr.simulate(model, 0.5, start=start), dr.simulate(dr.derive(model), 0.5, start=start)
+    assert one.source == other.source
+    first, second = (run.animate(show=False).takes[0] for run in (one, other))
+    assert [mesh.body for mesh in first.meshes] == [mesh.body for mesh in second.meshes] != []
+    assert len(dr.draw(dr.derive(model)).axes) == len(dr.draw(model).axes)
+
+
 def test_refusals_name_the_thing(run, tmp_path):
     with pytest.raises(KeyError, match="has no channel 'leen'; did you mean lean"):
         run.animate(charts=["leen"], show=False)

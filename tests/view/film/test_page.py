@@ -238,3 +238,17 @@ def test_a_notice_stands_over_the_picture_while_the_ground_would_have_to_pull(br
         settle(found)
         assert found.page.inner_text("#lifts").startswith("the ground would have to pull on ")
         assert lifted[0].replace("_", " ") in found.page.inner_text("#lifts")
+
+
+def test_a_film_of_less_than_a_second_begins_in_slow_motion_and_reads_zero_for_rounding(browser, tmp_path):
+    thrown = {"x": 0.0, "z": 0.4, "x_rate": 3.0, "z_rate": -5.0, "turn": 0.0, "turn_rate": 0.0}
+    run = dr.simulate(dr.gallery.superball(), 0.44, start=thrown)
+    data = run.data.copy()
+    data[0, run.names().index("turn_rate")] = -3.7e-17
+    dataclasses.replace(run, data=data).save(tmp_path / "ball.html", charts=["turn_rate"])
+    with opened(browser, tmp_path / "ball.html") as found:
+        found.page.wait_for_selector("html[data-ready]")
+        settle(found)
+        assert found.page.locator("#speed").input_value() == "0.25"  # 1.8 s
+        assert found.page.inner_text("#charts figcaption span:last-child") == "0 rad/s"
+        assert found.complaints == []

@@ -121,7 +121,7 @@ HOME = Drive((0.5, 0.5, math.pi), reverse=False)
 ROUND = Drive((1.0, -3.0, -1.0), reverse=False)
 SIDEWAYS = Drive((0.0, 1.0, 0.0), reverse=True)
 ABOUT = Drive((0.0, 0.0, math.pi), reverse=True)
-DRIVES = {"home": HOME, "round": ROUND, "sideways": SIDEWAYS, "description": ABOUT}
+DRIVES = {"home": HOME, "round": ROUND, "sideways": SIDEWAYS, "about": ABOUT}
 
 
 @entry(level="Intermediate")
@@ -147,7 +147,7 @@ def _paths(runs: dict[str, dr.Trajectory]) -> Any:
         drawing = new_figure(PAGE, 0.62 * PAGE)
         panels = drawing.subplots(1, 2)
         for axes, names, title in zip(
-            panels, (("home", "round"), ("sideways", "description")), ("forward only", "with reverse"), strict=True
+            panels, (("home", "round"), ("sideways", "about")), ("forward only", "with reverse"), strict=True
         ):
             for k, name in enumerate(names):
                 run, dots = runs[name], runs[f"{name}_plainly"]
@@ -158,9 +158,10 @@ def _paths(runs: dict[str, dr.Trajectory]) -> Any:
                 arrow = {"angles": "xy", "width": 0.008, "scale": 12, "zorder": 3}
                 axes.quiver(x, y, math.cos(heading), math.sin(heading), color=COLORS[k], **arrow)
             axes.quiver(0, 0, 1, 0, color=FAINT, **arrow)
+            axes.margins(0.12)  # with the arrow at the goal
             axes.set_aspect("equal", adjustable="datalim")
-            axes.set_title(title)
             axes.set_xlabel("x [m]")
-            legend_above(axes, 3.4)
+            rows = legend_above(axes, 3.4)
+            axes.set_title(title, pad=6.0 + 14.0 * rows)  # above the legend
         panels[0].set_ylabel("y [m]")
     return drawing

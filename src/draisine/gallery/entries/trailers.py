@@ -162,6 +162,6 @@ def _tracks(run: dr.Trajectory, count: int) -> Any:
     where, _ = places(run, count)
     with single_panel("x [m]", "y [m]", height=0.7 * PAGE, equal=True) as (drawing, axes):
         for k in sorted({0, count // 2, count}):
-            axes.plot(where[:, k, 0], where[:, k, 1], linewidth=0.8)
-        axes.plot(where[-1, :, 0], where[-1, :, 1], "k.-", linewidth=0.6, markersize=3)
+            axes.plot(where[:, k, 0], where[:, k, 1], linewidth=0.8, label=f"axle of trailer {k}" if k else "axle of the car")
+        axes.plot(where[-1, :, 0], where[-1, :, 1], "k.-", linewidth=0.6, markersize=3, label="at the end")
     return drawing

@@ -355,7 +355,7 @@
         modes.update(this.live);
         charts.update(this.samples);
       }
-      if (this.count % 6 === 0 || !this.riding) this.clock();
+      if (this.count % 6 === 0 || passed > 0.03 || !this.riding) this.clock(); // slow frames: in each of them
       if (this.count++ % 20 === 0) this.pulse();
       root.dataset.time = one.time;
     }

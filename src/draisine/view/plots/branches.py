@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 MARKS = {"fold": "s", "branch point": "o", "Hopf point": "D", "zero crossing": "^"}
 MARK_COLORS = {"fold": "white", "branch point": INK, "Hopf point": "white", "zero crossing": INK}
 FRICTIONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
+_ROUNDING, _SMALL = 1e-12, np.radians(1.0)  # a quantity that is zero all along is a flat line: 1° if it is an angle
 RADII = (2.0, 5.0, 10.0, 20.0, 50.0)
 
 
@@ -109,6 +110,8 @@ def branch_figure(
         for panel, name in zip(axes, shown, strict=True):
             for k, (title, branch) in enumerate(branches.items()):
                 _draw_branch(panel, branch, across, name, title, COLORS[k % len(COLORS)])
+            if all(np.nanmax(np.abs(branch[name]), initial=0.0) < _ROUNDING for branch in branches.values()):
+                panel.set_ylim(-_SMALL, _SMALL)
             label_axis(panel.yaxis, display_name(name), one.units.get(name, ""))
         if limits is not None:
             axes[0].set_xlim(*limits)
@@ -219,8 +222,8 @@ def atlas_figure(atlas: AtlasLike, *, friction: float | None = None, width: floa
     """Four maps: the input that holds the turn, the friction needed, the load of the wheels, and stability with the path
     radius.
 
-        A heavy line marks turns without input; regions without a turn are hatched. With `friction`, turns that would slip are
-        shaded.
+        A heavy line marks turns without the first input; regions without a turn are hatched. With `friction`, turns that would
+        slip are shaded.
     """
     with style():
         drawing = new_figure(width, 0.82 * width)
@@ -237,7 +240,30 @@ def atlas_figure(atlas: AtlasLike, *, friction: float | None = None, width: floa
             label_axis(panel.yaxis, display_name(first), atlas.units.get(first, ""))
         for panel in grid[-1]:
             label_axis(panel.xaxis, display_name(second), atlas.units.get(second, ""))
+        _atlas_legend(grid[-1, 0], atlas, friction)
     return drawing
+
+
+def _atlas_legend(panel: Axes, atlas: AtlasLike, friction: float | None) -> None:
+    """What lines and shades of all maps mean, below the left one."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    if atlas.inputs:
+        handles.append(Line2D([], [], color="black", lw=1.8, label=f"no {display_name(atlas.inputs[0])}"))
+    if not atlas.exists.all():
+        handles.append(Patch(facecolor="#F2F2F2", edgecolor="#BBBBBB", hatch="////", label="no turn"))
+    if friction is not None and atlas.wheels:
+        handles.append(Line2D([], [], color=COLORS[1], lw=1.6, label=f"slips: friction {friction:g}"))
+    _legend_below(panel, handles)
+
+
+def _legend_below(panel: Axes, handles: Sequence[Any]) -> None:
+    """Below a map, not over it."""
+    if handles:
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "borderaxespad": 0.0}
+        panel.legend(handles=handles, ncols=2, fontsize=7, handlelength=1.4, **place)
 
 
 def _bar(panel: Axes, filled: Any, text: str, unit: str) -> None:
@@ -249,10 +275,15 @@ def _bar(panel: Axes, filled: Any, text: str, unit: str) -> None:
 
 
 def _lines(panel: Axes, atlas: AtlasLike, values: Array, levels: Sequence[float], form: str, **options: Any) -> None:
+    from matplotlib.patheffects import withStroke
+
     inside = [level for level in levels if np.nanmin(values) < level < np.nanmax(values)]
     if inside:
         lines = panel.contour(atlas.second, atlas.first, values, levels=inside, **{"colors": INK, "linewidths": 0.6, **options})
-        panel.clabel(lines, fmt=form, fontsize=7, inline=True, inline_spacing=3)
+        dark = options.get("colors") == "white"
+        for text in panel.clabel(lines, fmt=form, fontsize=7, inline=True, inline_spacing=3):
+            # readable on the whole range of a color map
+            text.set_path_effects([withStroke(linewidth=1.6, foreground=INK if dark else "white", alpha=0.8)])
 
 
 def _input_map(panel: Axes, atlas: AtlasLike) -> None:
@@ -304,10 +335,7 @@ def _stability_map(panel: Axes, atlas: AtlasLike) -> None:
     norm = BoundaryNorm(np.arange(-0.5, most + 1.5), most + 1) if most else None
     panel.pcolormesh(atlas.second, atlas.first, shown, cmap=ListedColormap(shades[: most + 1]), norm=norm, shading="nearest")
     handles = [Patch(color=shades[k], label=texts[k]) for k in range(most + 1) if (shown == k).any()]
-    # below the map, not over it
-    panel.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), borderaxespad=0.0, ncols=2, fontsize=7, handlelength=1.0
-    )
+    _legend_below(panel, handles)
     name = next((n for n in atlas.columns if n.endswith("_path_radius")), None)
     if name is not None:
         _lines(panel, atlas, np.minimum(np.abs(atlas[name]), 1e9), RADII, "%g m")

@@ -159,7 +159,7 @@ def eigenvalue_plane(values: NDArray[np.complex128], *, width: float = 1.3 * COL
         axes.axvline(0.0, color=FAINT, linewidth=0.7)
         groups = {
             "decays": values[values.real < -_NEUTRAL * size],
-            "neither": values[np.abs(values.real) <= _NEUTRAL * size],
+            "neutral": values[np.abs(values.real) <= _NEUTRAL * size],
             "grows": values[values.real > _NEUTRAL * size],
         }
         for (name, some), color, mark in zip(groups.items(), (COLORS[0], COLORS[2], COLORS[1]), "xos", strict=True):

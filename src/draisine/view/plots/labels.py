@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +100,18 @@ def label_values(axes: Axes, text: str, unit: str) -> None:
     if unit == "rad":
         label_axis(axes.yaxis, text, unit)
         return
-    size = float(np.max(np.abs(axes.get_ylim())))
+    axes.set_ylabel(with_unit(text, unit, _take_exponent(axes, "y")))
+
+
+def _take_exponent(axes: Axes, which: Literal["x", "y"]) -> int:
+    """The power of ten that the ticks of an axis leave out, of which its label speaks then."""
+    axis, limits = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
+    size = float(np.max(np.abs(limits)))
     exponent = 0 if 0.01 <= size < 1e5 else 3 * int(np.floor((np.log10(size) + 1) / 3))  # 0.1 to 99 are left
     if exponent:
-        axes.ticklabel_format(axis="y", style="sci", scilimits=(exponent, exponent))
-        axes.yaxis.get_offset_text().set_visible(False)
-    axes.set_ylabel(with_unit(text, unit, exponent))
+        axes.ticklabel_format(axis=which, style="sci", scilimits=(exponent, exponent))
+        axis.get_offset_text().set_visible(False)
+    return exponent
 
 
 def set_value_limits(axes: Axes, values: NDArray[np.float64], *, smallest: float = _NEGLIGIBLE) -> None:
@@ -132,7 +138,7 @@ def set_time_axis(axes: list[Axes], run: Trajectory) -> None:
     """A common time axis under the lowest panel, limited to the run."""
     start, end = sorted((float(run.time[0]), float(run.time[-1])))
     axes[-1].set_xlim((start, end) if end > start else (start - 0.5, start + 0.5))
-    axes[-1].set_xlabel("time [s]")
+    axes[-1].set_xlabel(with_unit("time", "s", _take_exponent(axes[-1], "x")))
     axes[0].figure.align_ylabels(axes)
 
 

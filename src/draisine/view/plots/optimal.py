@@ -39,8 +39,8 @@ class SwitchingLike(Protocol):
     @property
     def crossings(self) -> Array: ...
     @property
-    def hold_times(self) -> Array:
-        """Interval ends of a piecewise-constant control; empty if it varies from node to node."""
+    def course(self) -> tuple[Array, Array]:
+        """Times and values of the control between its nodes, with both limits where it jumps."""
 
 
 class HamiltonianLike(Protocol):
@@ -79,10 +79,7 @@ def _control(axes: Axes, parts: Sequence[SwitchingLike], unit: str) -> None:
     beside.spines["right"].set_visible(True)
     largest = max((float(np.abs(p.values).max(initial=0.0)) for p in parts), default=1.0) or 1.0
     for part in parts:
-        if len(part.hold_times):
-            axes.step(part.hold_times, np.append(part.control, part.control[-1]), where="post", color=COLORS[0])
-        else:
-            axes.plot(part.times, part.control, color=COLORS[0], marker=".", ms=3)
+        axes.plot(*part.course, color=COLORS[0])
         beside.plot(part.times, part.values, color=COLORS[1], lw=1.0)
         for side in (part.low, part.high):
             axes.plot(part.times[[0, -1]], [side, side], color=FAINT, lw=0.8, ls="--")

@@ -117,7 +117,8 @@ def outcomes(over: tuple[str, str, Array] | None, columns: Mapping[str, tuple[st
             name, unit, x = over
             drawing, stack = panels(len(columns), width, 0.6 + 1.6 * len(columns))
             for k, (axes, (column, (its, values))) in enumerate(zip(stack, columns.items(), strict=True)):
-                axes.plot(x, values, ".", markersize=4, color=COLORS[k % 6])
+                size = float(np.clip(60.0 / np.sqrt(max(len(x), 1)), 2.0, 8.0))  # few dots are large enough to be seen
+                axes.plot(x, values, ".", markersize=size, color=COLORS[k % 6])
                 label_axis(axes.yaxis, display_name(column), its)
             label_axis(stack[-1].xaxis, display_name(name), unit)
             return drawing

@@ -57,11 +57,13 @@ def freedoms(counts: Sequence[tuple[str, int]], growth: Sequence[int], *, width:
         grid[0].set_yticks(rows, [what for what, _ in counts])
         grid[0].grid(False, axis="y")
         grid[0].set_xlabel("count [–]")
+        grid[0].xaxis.get_major_locator().set_params(integer=True)
         grid[0].margins(x=0.12)
         if growth:
             grid[1].plot(np.arange(1, len(growth) + 1), growth, "o-", color=COLORS[1])
             grid[1].set_xticks(np.arange(1, len(growth) + 1))
             grid[1].set_ylim(0, max(growth) + 0.5)
+            grid[1].yaxis.get_major_locator().set_params(integer=True)
             grid[1].set_xlabel("depth of brackets [–]")
             grid[1].set_ylabel("directions reached [–]")
     return drawing

@@ -157,7 +157,8 @@
     }
     plot.upright(state.time, css("--ink"));
     const now = main.charts[i] ? valueAt(main.charts[i], state.time) : NaN;
-    value.textContent = Number.isFinite(now) ? short(now) + (chart.unit && chart.unit !== "°" ? " " : "") + chart.unit : "–";
+    const read = Math.abs(now) < 1e-9 * (range[1] - range[0]) ? 0 : now; // rounding is no reading
+    value.textContent = Number.isFinite(now) ? short(read) + (chart.unit && chart.unit !== "°" ? " " : "") + chart.unit : "–";
     if (Number.isFinite(now)) plot.dot(state.time, now, css("--accent"));
   }
 
@@ -274,6 +275,8 @@
 
   theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   fit();
+  // a film of less than a second is over before it is seen: it begins in slow motion, which the list of speeds shows
+  if (end - begin < 1) speed(Array.from($("speed").options).findLastIndex((each, k) => k === 0 || (end - begin) / Number(each.value) >= 1.5));
   look(state.camera);
   go(main.start);
   for (const name of film.layers) layer(name, true);
