@@ -191,17 +191,22 @@ def compute(
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
     _refuse_across_modes(model, until, control, drift)
-    if drift is not None or formulation is not None:
+    if drift is not None or formulation is not None or sensitivity:
         # these import CasADi, which other runs do not need
-        from draisine.simulation.stabilization import (
+        from draisine.simulation.special_runs import (
+            directions_of,
             equations_under,
+            integrate_varied,
             refuse_laws,
             refuse_sensitivity,
             scaled,
+            sizes_of,
             symplectic,
             targets_under,
+            varied_start,
             with_other_controls,
         )
+    if drift is not None or formulation is not None:
 
         def pilot(seconds: float, free: Drift) -> int:
             given = {"start": start, "parameters": parameters, "inputs": inputs, "control": control, "method": method}
@@ -232,9 +237,6 @@ def compute(
     p = p if stabilized is None else stabilized.with_values(x0, u, p)
     directions: tuple[Direction, ...] = ()
     if sensitivity:
-        # imports CasADi
-        from draisine.simulation.sensitivity import directions_of, integrate_varied, sizes_of, varied_start
-
         directions = directions_of(equations, sensitivity, targets, tuple(laws))
         if stabilized is not None:
             refuse_sensitivity(drift, stabilized)
