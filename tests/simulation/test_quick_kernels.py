@@ -38,7 +38,7 @@ def test_runs_have_the_same_bits(name: str, compiled: list[bool], monkeypatch: p
     times = np.linspace(0.0, 0.4, 9)
 
     def run(choices: VelocityChoices) -> Run:
-        monkeypatch.setattr("draisine.simulation.run.FIRST_BUDGET", 8)  # several calls of the loop
+        monkeypatch.setattr("draisine.simulation.run.FIRST_BUDGET", 2)  # several calls of the loop
         return integrate(choices, begin, 0.4, samples=times)
 
     optimized = run(VelocityChoices(equations))
