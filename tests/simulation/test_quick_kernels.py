@@ -38,7 +38,7 @@ def test_runs_have_the_same_bits(name: str, compiled: list[bool], monkeypatch: p
     times = np.linspace(0.0, 0.4, 9)
 
     def run(choices: VelocityChoices) -> Run:
-        monkeypatch.setattr("draisine.simulation.run.FIRST_BUDGET", 8)  # several calls of the loop
+        monkeypatch.setattr("draisine.simulation.run.FIRST_BUDGET", 2)  # several calls of the loop
         return integrate(choices, begin, 0.4, samples=times)
 
     optimized = run(VelocityChoices(equations))
@@ -48,7 +48,7 @@ def test_runs_have_the_same_bits(name: str, compiled: list[bool], monkeypatch: p
     assert compiled, compiled
     assert all(compiled), "a short run needs quick kernels only"
     compiled.clear()
-    monkeypatch.setattr(compiled_equations, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(compiled_equations, "QUICK_SECONDS", 1e-12)
     replaced = run(VelocityChoices(equations, quick=True))
     assert {True, False} == set(compiled), "a run that takes long goes on with optimized kernels"
     for other in (quick, replaced):
@@ -72,8 +72,25 @@ def test_kernels_are_replaced_after_many_short_runs(compiled: list[bool], monkey
     begin, operations = dr.consistent_start(equations).x, equations.dynamics.operations
     integrate(choices, begin, 0.1)
     assert choices.compiled(equations.choice).quick
-    choices.after_steps(equations.choice, 0.6 * compiled_equations.QUICK_SECONDS * operations)
-    assert choices.compiled(equations.choice).quick
-    made = choices.after_steps(equations.choice, 0.6 * compiled_equations.QUICK_SECONDS * operations)
+    choices.note_steps(equations.choice, 0.6 * compiled_equations.QUICK_SECONDS * operations)
+    assert choices.for_steps(equations.choice).quick
+    choices.note_steps(equations.choice, 0.6 * compiled_equations.QUICK_SECONDS * operations)
+    assert choices.compiled(equations.choice).quick, "nothing is compiled before there is a step to make"
+    made = choices.for_steps(equations.choice)
     assert made is choices.compiled(equations.choice)
     assert not made.quick
+
+
+def test_a_run_that_ends_compiles_nothing_for_the_next_one(compiled: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_equations, "QUICK_SECONDS", 1e-12)  # any step is long
+    equations = dr.derive(dr.gallery.model("rolling_disk"))
+    choices, begin = VelocityChoices(equations, quick=True), dr.consistent_start(equations).x
+    compiled.clear()
+    first = integrate(choices, begin, 0.05)
+    assert compiled, compiled
+    assert all(compiled), "one call of the loop reaches the end"
+    compiled.clear()
+    second = integrate(choices, begin, 0.05)
+    assert compiled, compiled
+    assert not any(compiled), "the next run begins with optimized kernels"
+    np.testing.assert_array_equal(first.final_state, second.final_state)

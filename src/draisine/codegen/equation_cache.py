@@ -110,7 +110,7 @@ def _write(value: Any, put: Callable[[bytes], None]) -> None:
     elif isinstance(value, np.generic):
         _write(value.item(), put)
     elif isinstance(value, tuple | list):
-        put(f"{len(value)} of\n".encode())
+        put(f"{type(value).__qualname__ if hasattr(value, '_fields') else len(value)} of\n".encode())
         for part in value:
             _write(part, put)
     elif isinstance(value, Mapping):

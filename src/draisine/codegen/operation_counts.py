@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from draisine.codegen.passes import NONE, PROLOGUE, Passes, names, parameter_slot
@@ -78,7 +78,7 @@ def count_operations(program: Program | LinearSolveProgram) -> OperationCounts:
     rows = [_count(program, passes, "")]
     for name in names():
         if name not in ("packing", "scheduling", "fusion"):  # which change their order, and how they are rounded
-            passes = replace(passes, **{name: True})
+            passes = passes._replace(**{name: True})
             rows.append(_count(program, passes, name))
     return OperationCounts(program.name, tuple(rows))
 

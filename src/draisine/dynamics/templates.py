@@ -137,7 +137,8 @@ def _rebuilt(x: Any, swap: Callable[[Any], Any]) -> Any:
         return swap(x)
     kind: Any = type(x)
     if isinstance(x, list | tuple):
-        return kind(_rebuilt(part, swap) for part in x)
+        parts = (_rebuilt(part, swap) for part in x)
+        return kind(*parts) if hasattr(x, "_fields") else kind(parts)  # named tuples take their entries one by one
     if isinstance(x, dict):
         return {_rebuilt(name, swap): _rebuilt(part, swap) for name, part in x.items()}
     if is_dataclass(x):

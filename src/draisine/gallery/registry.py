@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
-from draisine.view.plots.figure_files import as_png
+from draisine.results.base import figure
 
 if TYPE_CHECKING:
     from draisine.results.contact_modes import ContactHistory
@@ -39,10 +38,13 @@ class Study:
 
     def _repr_html_(self) -> str:
         """For notebooks: title, findings and figures."""
+        from base64 import b64encode
+        from html import escape
+
         findings = "".join(f"<li>{escape(line)}</li>" for line in self.findings)
         pictures = "".join(
             f'<figure style="margin:1em 0"><img alt="{escape(name)}" style="max-width:100%;background:white" '
-            f'src="data:image/png;base64,{b64encode(as_png(drawing)).decode()}">'
+            f'src="data:image/png;base64,{b64encode(figure("plots.figure_files.as_png", drawing)).decode()}">'
             f"<figcaption>{escape(name.replace('_', ' '))}</figcaption></figure>"
             for name, drawing in self.figures.items()
         )
@@ -53,9 +55,9 @@ class Study:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = []
-        for name, figure in self.figures.items():
+        for name, drawing in self.figures.items():
             written.append(folder / f"{name}.png")
-            figure.save(written[-1])
+            drawing.save(written[-1])
         for name, run in self.runs.items():
             written.append(folder / f"{name}.nc")
             run.save(written[-1])
@@ -94,11 +96,10 @@ def entry(
     return declare
 
 
-@dataclass(frozen=True)
-class Live:
+class Live(NamedTuple):
     """Default start of a model in the studio: initial conditions, and simulated seconds per second."""
 
-    start: Mapping[str, float] = field(default_factory=dict)
+    start: Mapping[str, float] = MappingProxyType({})
     pace: float = 1.0
 
 

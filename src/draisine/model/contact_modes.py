@@ -102,6 +102,6 @@ def _permanent(contact: Contact, modes: Mapping[str, str]) -> Contact:
     for one in resistances:
         if modes.get(one.name) == "open" and law is not None:
             rolling = one.kind == "rolling"
-            law = replace(law, rolling_resistance=None) if rolling else replace(law, drilling_resistance=None)
+            law = law._replace(rolling_resistance=None) if rolling else law._replace(drilling_resistance=None)
     contact = contact if law == contact.friction else replace(contact, friction=law)
     return replace(contact, friction=None) if modes.get(contact.name) == "stick" else contact

@@ -7,10 +7,13 @@ to; inertia is about the center of mass.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from draisine.expr.expression import Expr, Number, names
 from draisine.model.ground_profile import Vertex
-from draisine.model.shapes import BodyShape
+
+if TYPE_CHECKING:
+    from draisine.model.shapes import BodyShape
 
 Vector = tuple[Expr, Expr, Expr]
 

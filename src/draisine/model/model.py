@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Number, did_you_mean, evaluate_number, names
@@ -51,9 +51,11 @@ from draisine.model.items import (
 from draisine.model.joints import Axis, referred_to, turned_onto
 from draisine.model.quantities import Amount, amount_in, expression_of, named
 from draisine.model.registry import KINDS, in_order, name_of, vector_of, with_checked_texts
-from draisine.model.shapes import Given, shapes_of
 from draisine.model.system import System
 from draisine.model.validate import check_system, check_system_name
+
+if TYPE_CHECKING:
+    from draisine.model.shapes import BodyShape, Given
 
 
 @with_checked_texts
@@ -160,7 +162,7 @@ class Model(JointBuilders, ConstraintBuilders):
         share = amount_in(friction, "", "friction of the ground")
         if isinstance(share, Number) and not share.value > 0:
             raise ModelError(f"friction of the ground: a factor of the coefficients of friction, positive, got {share.value:g}")
-        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"), vertices, share)
+        self._ground = Ground(*tilt, height, (first, second), _shapes(shapes, "the ground"), vertices, share)
 
     def impacts(self, order: str = IMPACT_ORDERS[0], *, without_collision: bool = False) -> None:
         """How contacts that collide at the same time share their impulses: "simultaneous" (the default), or "sequential", one
@@ -204,7 +206,7 @@ class Model(JointBuilders, ConstraintBuilders):
                 vector_of(center_of_mass, "m", f"center_of_mass of {where}"),
                 tensor,
                 description,
-                shapes_of(shapes, where),
+                _shapes(shapes, where),
             ),
         )
 
@@ -583,6 +585,15 @@ def _tensor(given: Mapping[str, Amount] | Sequence[Amount] | None, where: str) -
     if unknown:
         raise ModelError(f"{where}: inertia has no entry {unknown[0]!r}; use xx, yy, zz, xy, yz, zx")
     return Inertia(**{k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}") for k in entries})
+
+
+def _shapes(given: Sequence[Given], where: str) -> tuple[BodyShape, ...]:
+    """Shapes for drawing, whose kinds are needed only where some are given."""
+    if isinstance(given, tuple | list) and not given:
+        return ()
+    from draisine.model.shapes import shapes_of  # eleven classes, which most models do not need
+
+    return shapes_of(given, where)
 
 
 def _across(given: Amount | None, law: DryFriction | None, where: str) -> Expr | None:

@@ -5,9 +5,8 @@ whose errors name the item, the value given and the value expected.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -107,8 +106,7 @@ _RENAMED = [tuple(pair.split(">")) for pair in (
 )]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A table and its name in error messages, such as "body 'frame'"."""
 
     where: str

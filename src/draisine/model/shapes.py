@@ -16,13 +16,13 @@ given relative to the model file and must lie in its folder or below.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Expr, Number, evaluate_number, names
+from draisine.expr.expression import Expr, Number
 from draisine.model.quantities import Entry, amount_in
 
 Vector = tuple[Expr, Expr, Expr]
@@ -274,32 +274,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value.value if isinstance(value, Number) else value if isinstance(value, str) else str(value)
-
-
-# -------------------------------------------------------------------- checking
-
-
-def amounts_in(shape: BodyShape) -> Iterator[tuple[str, Expr]]:
-    """All amounts of a shape with the names of their fields."""
-
-    def inside(value: Any) -> Iterator[Expr]:
-        if isinstance(value, Expr):
-            yield value
-        elif isinstance(value, tuple):
-            for item in value:
-                yield from inside(item)
-
-    for f in fields(shape):
-        yield from ((f.name, expr) for expr in inside(getattr(shape, f.name)))
-
-
-def check_shapes(shapes: Sequence[BodyShape], where: str, parameters: Mapping[str, float]) -> None:
-    """Check that shapes depend on parameters only and that sizes are positive."""
-    for k, shape in enumerate(shapes):
-        for name, expr in amounts_in(shape):
-            what = f"{name} of shape {k + 1} of {where}"
-            unknown = sorted(names(expr) - set(parameters) - {"pi"})
-            if unknown:
-                raise ModelError(f"{what}: {unknown[0]!r} is not a parameter; shapes may depend on parameters only")
-            if name in ("radius", "length", "tube", "scale", "size") and not evaluate_number(expr, parameters) > 0:
-                raise ModelError(f"{what} is {evaluate_number(expr, parameters):g}; it must be positive")

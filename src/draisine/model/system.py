@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Number, evaluate_number, names, substitute
@@ -45,7 +45,9 @@ from draisine.model.items import (
     Velocity,
     Wrench,
 )
-from draisine.parts.record import Part
+
+if TYPE_CHECKING:
+    from draisine.parts.record import Part
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from draisine.errors import ModelError, UnitError
-from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, did_you_mean, names, walk
+from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, did_you_mean, evaluate_number, names, walk
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
 from draisine.model.contact.laws import ROLLING, Rolling
@@ -19,10 +21,12 @@ from draisine.model.dimensions import check_dimensions
 from draisine.model.ground_profile import features_of
 from draisine.model.items import ALL, GROUND, Ball, Float, Glide, Joint, ResidualConstraint, Rotate, Translate
 from draisine.model.plausibility import check_numbers
-from draisine.model.shapes import check_shapes
 from draisine.model.system import System
 from draisine.model.vocabulary import TIME, check_expressions
 from draisine.results.control_characters import refuse_control_characters
+
+if TYPE_CHECKING:
+    from draisine.model.shapes import BodyShape
 
 __all__ = ["check_name", "check_numbers", "check_system", "check_system_name"]
 
@@ -426,5 +430,26 @@ def _check_independent(system: System) -> None:
 def _check_shapes(system: System) -> None:
     defaults = system.parameter_values()
     for body in system.bodies:
-        check_shapes(body.shapes, f"body {body.name!r}", defaults)
-    check_shapes(system.ground.shapes, "the ground", defaults)
+        _check_shapes_of(body.shapes, f"body {body.name!r}", defaults)
+    _check_shapes_of(system.ground.shapes, "the ground", defaults)
+
+
+def _check_shapes_of(shapes: Sequence[BodyShape], where: str, parameters: Mapping[str, float]) -> None:
+    """Check that shapes depend on parameters only and that sizes are positive."""
+    for k, shape in enumerate(shapes):
+        for name, expr in ((field.name, expr) for field in fields(shape) for expr in _amounts_in(getattr(shape, field.name))):
+            what = f"{name} of shape {k + 1} of {where}"
+            unknown = sorted(names(expr) - set(parameters) - {"pi"})
+            if unknown:
+                raise ModelError(f"{what}: {unknown[0]!r} is not a parameter; shapes may depend on parameters only")
+            if name in ("radius", "length", "tube", "scale", "size") and not evaluate_number(expr, parameters) > 0:
+                raise ModelError(f"{what} is {evaluate_number(expr, parameters):g}; it must be positive")
+
+
+def _amounts_in(value: Any) -> Iterator[Expr]:
+    """All amounts within a field of a shape."""
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _amounts_in(item)

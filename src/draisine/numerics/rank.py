@@ -6,7 +6,7 @@ first (`unit_rows`, `equilibrate`), since singular values depend on units.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,7 @@ ROUNDING = 1e-9  # length up to which a row is rounding error
 TINY = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
-class Decomposition:
+class Decomposition(NamedTuple):
     """Singular value decomposition U Σ Vᵀ of a matrix, with its numerical rank."""
 
     left: Array  # (rows, rows)

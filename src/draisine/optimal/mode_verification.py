@@ -101,7 +101,7 @@ def simulate_across(
         now = run.segments[-1].parameters if run.segments[-1].parameters is not None else now
     changes = _merged([change for run in runs for change in run.modes.changes])
     segments = tuple(
-        replace(segment, equations=source, inputs=driven.inputs_at(phase, k, segment.times))
+        segment._replace(equations=source, inputs=driven.inputs_at(phase, k, segment.times))
         for k, run in enumerate(runs)
         for segment in run.segments
         if len(segment.times)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,8 +100,7 @@ class Pattern:
         return ca.Sparsity.triplet(self.size, self.size, list(self.rows), list(self.columns))
 
 
-@dataclass(frozen=True, eq=False)
-class Condensed:
+class Condensed(NamedTuple):
     """Newton's method for the last unknowns alone, where the others follow from them: quicker, but its derivatives are longer.
 
     `system` and `start` are programs as those of `LinearSolveProgram`, with the last unknowns in place of all and a full matrix;

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -206,8 +206,7 @@ class Program:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class LazyProgram:
+class LazyProgram(NamedTuple):
     """A program that is built by `make` only if its compiled code is not in the cache.
 
     Differentiating a program can take longer than loading the compiled derivative. The `digest` must change with everything that

@@ -53,7 +53,7 @@ class SSA:
 
     def find(self, kind: int, operands: tuple[int, ...], detail: Any = None) -> int | None:
         """The index of a value if it exists."""
-        return self._known.get(Value(kind, operands, detail))
+        return self._known.get((kind, operands, detail))  # equal to the value
 
     def number(self, value: int) -> float | None:
         """The number of a constant; None for other values."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from draisine.errors import DataError, UnknownNameError
 from draisine.results.base import Result
@@ -15,8 +15,7 @@ NOTHING = 1e-6  # of friction or load: no contact is near a change
 _NUMBERS = 8  # of a row in files, besides the name
 
 
-@dataclass(frozen=True)
-class ContactNeed:
+class ContactNeed(NamedTuple):
     """One contact over a run, at its samples; NaN where it was never in such a mode.
 
     `needed` is the largest tangential force divided by the normal force while it sticks, at the time `needed_at`; for dry
@@ -132,7 +131,7 @@ class ContactNeeds(Result):
 
     def described(self) -> list[list[Any]]:
         """As plain data; what is not a finite number as text."""
-        return [[row.contact, *(x if math.isfinite(x) else str(x) for x in astuple(row)[1:])] for row in self.rows]
+        return [[row.contact, *(x if math.isfinite(x) else str(x) for x in row[1:])] for row in self.rows]
 
     @staticmethod
     def from_data(data: Any) -> ContactNeeds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64])
             events=_occurrences(metadata, "events"),
             switches=_occurrences(metadata, "switches") if "switches" in metadata else (),
             control_changes=tuple(map(_time, list_at(metadata, "control_changes"))) if "control_changes" in metadata else (),
-            statistics=Statistics(**{name: integer_at(statistics, name) for name in asdict(Statistics())}),
+            statistics=Statistics(**{name: integer_at(statistics, name) for name in Statistics._fields}),
             seconds=numbers_at(metadata, "seconds"),
             parameters=numbers_at(metadata, "parameters"),
             scene=object_at(metadata, "scene"),

@@ -43,8 +43,7 @@ class Occurrence(NamedTuple):
     time: float
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """Samples `start` to `stop` (excluded) with one mode and one choice of independent velocities."""
 
     mode: str
@@ -53,8 +52,7 @@ class Segment:
     stop: int
 
 
-@dataclass(frozen=True)
-class Statistics:
+class Statistics(NamedTuple):
     """Cost of the integration: evaluations of the state derivative, and steps accepted, rejected, and total."""
 
     evaluations: int = 0

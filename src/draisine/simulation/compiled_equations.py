@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 SPARSE_FROM = 30
 # Results of `contact_system` for the rows of contacts, and for contacts, that are used where they are closed.
 BY_ROW, BY_CONTACT = ("columns", "side", "speed", "drift", "friction", "compliance"), ("forward", "static")
-# Seconds of stepping with quick kernels, per operation of the dynamics, after which they have lost what optimizing takes.
+# Seconds of processor time of stepping with quick kernels, per operation of the dynamics, after which they have lost what
+# optimizing takes.
 QUICK_SECONDS = 8e-5
 
 
@@ -223,7 +224,7 @@ class CompiledEquations:
 class VelocityChoices:
     """One system with its choices of independent velocities, each derived and compiled at first use.
 
-    Kernels of `quick` choices are replaced by optimized ones, which give the same bits, after some time of stepping.
+    Kernels of `quick` choices are replaced by optimized ones, which give the same bits, for steps after some time of stepping.
     """
 
     root: Equations
@@ -261,13 +262,16 @@ class VelocityChoices:
             self._ready[choice] = made, time.perf_counter() - began
         return self._ready[choice][0]
 
-    def after_steps(self, choice: tuple[str, ...], seconds: float) -> CompiledEquations:
-        """The kernels of a choice after more steps, which took so many seconds: optimized ones if that was long."""
-        made, _ = self._ready[choice]
-        if not made.quick:
-            return made
-        stepped = self._stepped[choice] = self._stepped.get(choice, 0.0) + seconds
-        return made if stepped < QUICK_SECONDS * made.equations.dynamics.operations else self.optimized(choice)
+    def note_steps(self, choice: tuple[str, ...], seconds: float) -> None:
+        """Steps with the kernels of a choice have taken so many seconds of the processor."""
+        self._stepped[choice] = self._stepped.get(choice, 0.0) + seconds
+
+    def for_steps(self, choice: tuple[str, ...]) -> CompiledEquations:
+        """The kernels of a choice for steps to come: optimized ones if those so far have taken long. A run that ends compiles
+        nothing for steps that it does not make."""
+        made = self.compiled(choice)
+        long = made.quick and self._stepped.get(choice, 0.0) >= QUICK_SECONDS * made.equations.dynamics.operations
+        return self.optimized(choice) if long else made
 
     def optimized(self, choice: tuple[str, ...]) -> CompiledEquations:
         """The kernels of a choice, optimized from now on."""

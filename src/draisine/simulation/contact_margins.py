@@ -20,7 +20,7 @@ from draisine.program.equations import MINUS_TENSION, SPRING_LOAD, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.simulation.compiled_equations import MonitoredMargins
-from draisine.simulation.stepper.contact_monitor import NEVER
+from draisine.simulation.stepper.layout import NEVER_YET
 
 NORMAL, FRICTION, SLIP = "_normal_force", "_friction_needed", "_slip_ratio"
 LEAST_FORCE, MOST_FRICTION, LEAST_TENSION = "least_normal_force", "most_friction_needed", "least_tension"  # columns of ensembles
@@ -57,8 +57,8 @@ class ContactMargins(NamedTuple):
 
 
 def _least(values: Reals) -> Reals:
-    found = np.min(values, axis=1, initial=NEVER)
-    return np.where(found < NEVER, found, np.nan)
+    found = np.min(values, axis=1, initial=NEVER_YET)
+    return np.where(found < NEVER_YET, found, np.nan)
 
 
 def sliding_tires(values: Mapping[str, float]) -> tuple[str, ...]:

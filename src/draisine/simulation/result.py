@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """An event of a run."""
 
     name: str
@@ -55,8 +54,7 @@ class SwitchOccurrence(NamedTuple):
         return f"{self.name} (sliding {self.sliding})" if self.sliding else self.name
 
 
-@dataclass(frozen=True, eq=False)
-class Segment:
+class Segment(NamedTuple):
     """A part of a run with one choice of independent velocities."""
 
     equations: Equations
@@ -172,7 +170,7 @@ class Recording:
                 continue
             at_steps = self._segment(part, "step", steps, steps) if self._steps_too else None
             at_samples = self._segment(part, "sample", slice(sample, next_sample), steps)
-            segments.append(replace(at_samples, at_steps=at_steps))
+            segments.append(at_samples._replace(at_steps=at_steps))
         return self._segments_of_modes(segments[0]) if stepper.unilateral else tuple(segments)
 
     def _segments_of_modes(self, whole: Segment) -> tuple[Segment, ...]:

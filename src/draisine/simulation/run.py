@@ -61,7 +61,6 @@ from draisine.simulation.singular_position import singular_interval
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.contact_memory import contact_history
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, event_stops, no_switches, stepping_loop
-from draisine.simulation.stepper.method_change import FIRST_PART
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -239,7 +238,7 @@ class _Driver:
         self._failure: BaseException | None = None
         # external methods keep the kernels they are given
         external = self._method.scheme.external
-        self._compiled = (choices.optimized if external else choices.compiled)(choices.root.choice)
+        self._compiled = (choices.optimized if external else choices.for_steps)(choices.root.choice)
         self._implicit = isinstance(choices.root.dynamics, DaeResidual)
         events = choices.root.event_list
         directions, stops = [e.direction for e in events], [event_stops(e) for e in events]
@@ -367,7 +366,10 @@ class _Driver:
         memory, stepper = self._memory, self._memory.stepper
         stepper.end = end
         while True:
+            if self._compiled.quick:
+                self._optimize_if_due()
             started, before = time.perf_counter(), stepper.accepted + stepper.rejected
+            worked = time.thread_time()  # time in which other processes have the processor is not lost by quick kernels
             if stepper.phase != layout.RUNNING and self._method.implicit:
                 self._compiled.prepare_implicit_start(memory, self._parameters)
             reason = self._advance(stepper)
@@ -375,7 +377,7 @@ class _Driver:
             now = time.perf_counter()
             self._set_budget(stepper.accepted + stepper.rejected - before, now - started)
             if self._compiled.quick:
-                self._optimize_after(now - started)
+                self._choices.note_steps(self._compiled.equations.choice, time.thread_time() - worked)
             if self._progress is not None and now - self._last_progress >= CHUNK:
                 self._last_progress = now
                 self._progress(Progress("simulating", self._fraction()))
@@ -399,9 +401,9 @@ class _Driver:
             elif self._only_samples and stepper.sample_count >= stepper.samples:
                 return layout.PAUSED
 
-    def _optimize_after(self, seconds: float) -> None:
+    def _optimize_if_due(self) -> None:
         """Continue with optimized kernels, which give the same bits, if quick ones have taken long."""
-        made = self._choices.after_steps(self._compiled.equations.choice, seconds)
+        made = self._choices.for_steps(self._compiled.equations.choice)
         if made is not self._compiled:
             self._compiled = made
             self._memory.use(self._kernels())
@@ -457,7 +459,7 @@ class _Driver:
             return condition <= SINGULAR_FACTOR * self._compiled.equations.limits.condition
         other, state, better = best
         external = self._method.scheme.external
-        self._compiled = (self._choices.optimized if external else self._choices.compiled)(other)
+        self._compiled = (self._choices.optimized if external else self._choices.for_steps)(other)
         if self._caller is not None:
             self._caller.use_names_of(self._compiled.equations)
         tables = self._switch_tables((float(stepper.t), self._span[1]), state, memory.inputs.copy())
@@ -510,7 +512,7 @@ class _Driver:
         if self._changes.intervals:
             self._nonstiff.left(stepper.accepted)
         self._switch_method(self._chosen.if_stiff.implicit)
-        stepper.h *= FIRST_PART  # the error estimate of the other method may be larger
+        stepper.h *= layout.FIRST_PART  # the error estimate of the other method may be larger
         stepper.check_stiffness = int(self._compiled.form.explicit and self._compiled.form.form.size <= MAX_UNKNOWNS)
 
     def _check_stiffness(self) -> None:

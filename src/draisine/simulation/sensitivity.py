@@ -200,10 +200,10 @@ class VariedRun:
 
         def narrow(s: Segment) -> Segment:
             at_steps = None if s.at_steps is None else narrow(s.at_steps)
-            return replace(s, equations=_plain(s.equations), states=s.states[:, : self._count], at_steps=at_steps)
+            return s._replace(equations=_plain(s.equations), states=s.states[:, : self._count], at_steps=at_steps)
 
         segments = tuple(narrow(s) for s in self.run.segments)
-        events = tuple(replace(e, state=e.state[: self._count]) for e in self.run.events)
+        events = tuple(e._replace(state=e.state[: self._count]) for e in self.run.events)
         return replace(self.run, segments=segments, events=events, final_state=self.run.final_state[: self._count])
 
     def derivatives(self) -> tuple[Reals, ...]:

@@ -193,25 +193,17 @@ def compute(
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     stabilized: StabilizedEquations | None = None
     _refuse_across_modes(model, until, control, drift)
+    if drift is not None or formulation is not None or sensitivity:
+        from draisine.simulation import special_runs as special  # imports CasADi, which other runs do not need
     if drift is not None or formulation is not None:
-        # these import CasADi, which other runs do not need
-        from draisine.simulation.stabilization import (
-            equations_under,
-            refuse_laws,
-            refuse_sensitivity,
-            scaled,
-            symplectic,
-            targets_under,
-            with_other_controls,
-        )
 
         def pilot(seconds: float, free: Drift) -> int:
             given = {"start": start, "parameters": parameters, "inputs": inputs, "control": control, "method": method}
             return compute(model, seconds, **given, drift=free).run.accepted  # type: ignore[arg-type]
 
-        refuse_laws(drift, laws)
-        drift = scaled(drift, method, until, pilot)
-        stabilized = equations_under(model, laws, tuple(events), bool(inputs or control), drift, formulation)
+        special.refuse_laws(drift, laws)
+        drift = special.scaled(drift, method, until, pilot)
+        stabilized = special.equations_under(model, laws, tuple(events), bool(inputs or control), drift, formulation)
     equations, reduction = (
         (stabilized.equations, "")
         if stabilized is not None
@@ -225,7 +217,7 @@ def compute(
     named = named_start(start)
     targets = plain(equations, named)
     if stabilized is not None:
-        targets = targets_under(drift, model, equations, targets, values, constants)
+        targets = special.targets_under(drift, model, equations, targets, values, constants)
     begin = consistent_start(starts, targets, parameters=values, inputs=constants)
     u, p = numbers("input", equations.inputs, constants), begin.given[2]  # with the modes of unilateral contacts
     constants = {i.name: value for i, value in zip(equations.inputs, u.tolist(), strict=True) if i.name in constants}
@@ -234,25 +226,22 @@ def compute(
     p = p if stabilized is None else stabilized.with_values(x0, u, p)
     directions: tuple[Direction, ...] = ()
     if sensitivity:
-        # imports CasADi
-        from draisine.simulation.sensitivity import directions_of, integrate_varied, sizes_of, varied_start
-
-        directions = directions_of(equations, sensitivity, targets, tuple(laws))
+        directions = special.directions_of(equations, sensitivity, targets, tuple(laws))
         if stabilized is not None:
-            refuse_sensitivity(drift, stabilized)
-        jacobian, beside = varied_start(starts, targets, begin, fitting, directions, (values, constants))
+            special.refuse_sensitivity(drift, stabilized)
+        jacobian, beside = special.varied_start(starts, targets, begin, fitting, directions, (values, constants))
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
     how: dict[str, Any] = {"parameters": p, "inputs": constants, "method": method, "samples": times}
     how |= {"control": control, "progress": progress}
-    sizes = sizes_of(directions, u, p, targets) if directions else None
+    sizes = special.sizes_of(directions, u, p, targets) if directions else None
 
     def integrated(how: dict[str, Any], again: bool = False) -> tuple[Run, VariedRun | None]:
         steps_too = not again and has_margins(equations)
-        run = symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
+        run = special.symplectic(drift, equations, x0, until, u, how) if stabilized is not None else None
         if directions:
-            varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how, steps_too=steps_too)
+            varied = special.integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how, steps_too=steps_too)
             return varied.plain(), varied
         return run or integrate(prepared(fitting).choices, x0, until, **how, only_samples=again, steps_too=steps_too), None
 
@@ -263,7 +252,7 @@ def compute(
 
     run, varied = integrated(how)
     if stabilized is not None:
-        run = replace(run, status=with_other_controls(run.status, drift, model))
+        run = replace(run, status=special.with_other_controls(run.status, drift, model))
     clock.lap("integrate")
     dense = DenseOutput(equations.name, repeat, p, ONLY_ONCE if isinstance(control, EveryStage) else "")
     timed = any("t" in names(law) for law in laws.values())

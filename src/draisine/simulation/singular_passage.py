@@ -107,8 +107,7 @@ class Passage(NamedTuple):
         return loop(stepper)
 
 
-@dataclass(frozen=True)
-class Motion:
+class Motion(NamedTuple):
     """What is known about the motion: ẋ, the projection onto the constraints, and how far the position is from a singular one."""
 
     rates: Rates

@@ -233,6 +233,6 @@ def _in_momenta(
         (speeds,) = to_velocities.map(states[:, :n], states[:, n:], parameters)
         return np.hstack([states[:, :n], speeds, np.tile(x0[2 * n :], (len(states), 1))])
 
-    segments = tuple(replace(s, equations=equations, states=all_reported(s.states)) for s in run.segments)
-    events = tuple(replace(e, state=reported(e.state)) for e in run.events)
+    segments = tuple(s._replace(equations=equations, states=all_reported(s.states)) for s in run.segments)
+    events = tuple(e._replace(state=reported(e.state)) for e in run.events)
     return replace(run, segments=segments, events=events, final_state=reported(run.final_state))

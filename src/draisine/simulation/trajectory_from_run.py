@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,8 +241,7 @@ GEOMETRIC = (Kind.HOLONOMIC, Kind.NONHOLONOMIC, Kind.NORM)
 UNCONTROLLED = math.inf  # `RunLimits.residual` of a run without drift control
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(NamedTuple):
     """The constraint row that is off most, at position level if any row there is."""
 
     row: str
@@ -305,14 +305,13 @@ def violation(pieces: Sequence[Piece], limit: float, end: float) -> Violation | 
         return None
     positions = [one for one, level in zip(found, levels, strict=True) if level == "position"]
     worst_row = max(positions or found, key=lambda one: one.size)
-    return replace(worst_row, since=min(one.since for one in found), at_end=any(one.at_end for one in found))
+    return worst_row._replace(since=min(one.since for one in found), at_end=any(one.at_end for one in found))
 
 
 Reals = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class DenseOutput:
+class DenseOutput(NamedTuple):
     """Channels of a run at other times than its samples; `repeat` integrates again, or `refused` says why it cannot."""
 
     name: str

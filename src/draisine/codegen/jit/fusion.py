@@ -35,7 +35,7 @@ def fused_products(ssa: SSA, piece: Piece) -> dict[int, int]:
     fused: dict[int, int] = {}
     for v in piece.values:
         kind, operands, _ = values[v]
-        if kind in _FOLDED and all(o in constants or values[o].kind == CONSTANT for o in operands):
+        if kind in _FOLDED and all([o in constants or values[o].kind == CONSTANT for o in operands]):
             constants.add(v)  # a number already when LLVM compiles it
         elif kind in _PRODUCTS:
             if uses[v] == 1:

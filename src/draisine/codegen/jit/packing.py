@@ -35,7 +35,7 @@ def packs_of(ssa: SSA, values: Sequence[int], sincos: bool) -> list[Pack]:
     listed: dict[tuple[int, int], dict[tuple[int, ...], list[int]]] = {}  # kind and level → operands → values
     for v in values:
         kind, operands, _ = ssa.values[v]
-        level[v] = max((level.get(o, 0) + (ssa.values[o].kind in kinds) for o in operands), default=0)
+        level[v] = max([level.get(o, 0) + (ssa.values[o].kind in kinds) for o in operands], default=0)
         if kind in kinds:
             listed.setdefault((kinds[kind], level[v]), {}).setdefault(tuple(operands), []).append(v)
     found = []

@@ -36,12 +36,13 @@ def list_schedule(ssa: SSA, values: Sequence[int]) -> list[int]:
     readers: dict[int, list[int]] = {v: [] for v in values}
     unmet = dict.fromkeys(values, 0)
     for v in values:
-        for operand in set(ssa.values[v].operands) & readers.keys():
-            readers[operand].append(v)
-            unmet[v] += 1
+        for operand in set(ssa.values[v].operands):
+            if operand in readers:
+                readers[operand].append(v)
+                unmet[v] += 1
     ahead: dict[int, int] = {}  # critical path: cycles from the start of a value to the end of all that depend on it
     for v in reversed(values):
-        ahead[v] = _cycles(ssa, v) + max((ahead[r] for r in readers[v]), default=0)
+        ahead[v] = _CYCLES.get(ssa.values[v].kind, _ORDINARY) + max([ahead[r] for r in readers[v]], default=0)
     if max(ahead.values(), default=0) < _LATENCY_BOUND * len(values):
         return list(values)
     return _longest_chain_first(ssa, readers, unmet, ahead)
@@ -61,16 +62,13 @@ def _longest_chain_first(ssa: SSA, readers: dict[int, list[int]], unmet: dict[in
         for _ in range(min(_PER_CYCLE, len(ready))):
             v = heapq.heappop(ready)[1]
             order.append(v)
+            finished = cycle + _CYCLES.get(ssa.values[v].kind, _ORDINARY)
             for reader in readers[v]:
                 unmet[reader] -= 1
                 if unmet[reader] == 0:
-                    heapq.heappush(pending, (cycle + _cycles(ssa, v), reader))
+                    heapq.heappush(pending, (finished, reader))
         cycle += 1
     return order
-
-
-def _cycles(ssa: SSA, value: int) -> int:
-    return _CYCLES.get(ssa.values[value].kind, _ORDINARY)
 
 
 # ------------------------------------------------------------------------------------------------------------ pieces

@@ -6,7 +6,7 @@ Each pass maps a list to another one; none changes a result by more than roundin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
@@ -15,8 +15,7 @@ PARAMETERS = "p"  # the slot whose values are known before a run
 PROLOGUE, PROLOGUE_MAP, COUNT = "prologue", "prologue_map", "hoisted_count"  # symbols of hoisted kernels
 
 
-@dataclass(frozen=True)
-class Passes:
+class Passes(NamedTuple):
     """Which passes run when a program is compiled; all of them, unless one is switched off.
 
     - `cse`: common subexpressions, also up to sign and order of operands, are computed once.
@@ -50,7 +49,7 @@ class Passes:
 
     def without(self, name: str) -> Passes:
         """A copy with one more pass switched off."""
-        return replace(self, **{name: False})
+        return self._replace(**{name: False})
 
     @property
     def key(self) -> str:
@@ -60,11 +59,11 @@ class Passes:
 
 def names() -> tuple[str, ...]:
     """The switches, in the order in which passes run."""
-    return tuple(field.name for field in fields(Passes))
+    return Passes._fields
 
 
 ALL = Passes()
-NONE = Passes(*[False] * len(fields(Passes)))
+NONE = Passes(*[False] * len(Passes._fields))
 BRIEF = Passes(
     cse=False, reassociation=False, reciprocals=False, packing=False, scheduling=False, fusion=False
 )  # for code that runs briefly
@@ -85,8 +84,7 @@ def extended_inputs(program: Program | LinearSolveProgram, count: int) -> tuple[
 Entry = tuple[int, int]  # slot and entry of an input or a result
 
 
-@dataclass(frozen=True)
-class Guards:
+class Guards(NamedTuple):
     """The conditions of results: entries of results, and the entry of an input that is zero where they are not wanted."""
 
     conditions: tuple[tuple[Entry, Entry], ...]

@@ -8,7 +8,6 @@ differences and products of constants are folded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from draisine.program import opcodes as op
 from draisine.program.ssa import CONSTANT, RESULT, SSA
@@ -17,115 +16,111 @@ _ODD = frozenset({op.SIN, op.TAN, op.ASIN, op.ATAN, op.SINH, op.TANH, op.ASINH, 
 _EVEN = frozenset({op.COS, op.COSH, op.FABS})
 
 
-class Signed(NamedTuple):
-    """A value of the new list, or its opposite."""
-
-    value: int
-    negative: bool = False
-
-    @property
-    def opposite(self) -> Signed:
-        return Signed(self.value, not self.negative)
-
-
 def eliminate_common_subexpressions(ssa: SSA) -> SSA:
     """The same results, with values shared up to sign and commutation."""
     return _CommonSubexpressions(ssa).result()
 
 
 class _CommonSubexpressions:
+    """A signed value is a number: 2 v for the value v of the new list, 2 v + 1 for its opposite. Every value of a program passes
+    here twice when it is compiled, and records of two entries would take longer than all else."""
+
     def __init__(self, ssa: SSA) -> None:
         self.ssa = ssa
         self.new = SSA(numbers=ssa.numbers, callees=ssa.callees)
+        self.constants: dict[int, float] = {}  # value of the new list → its number
 
     def result(self) -> SSA:
-        rules: dict[int, Callable[..., Signed]] = {
+        rules: dict[int, Callable[..., int]] = {
             op.ADD: self._sum,
-            op.SUB: lambda a, b: self._sum(a, b.opposite),
+            op.SUB: lambda a, b: self._sum(a, b ^ 1),
             op.MUL: self._product,
             op.DIV: self._quotient,
-            op.NEG: lambda a: a.opposite,
+            op.NEG: lambda a: a ^ 1,
             op.TWICE: lambda a: self._sum(a, a),
             op.SQ: lambda a: self._product(a, a),
         }
-        new, known = self.new, list[Signed]()
+        new, known = self.new, list[int]()
         for kind, operands, detail in self.ssa.values:
             rule = rules.get(kind)
             if rule is not None:
                 known.append(rule(*[known[o] for o in operands]))
             elif kind in _ODD:
-                known.append(Signed(new.add(kind, (known[operands[0]].value,)), known[operands[0]].negative))
+                known.append(2 * new.add(kind, (known[operands[0]] >> 1,)) + (known[operands[0]] & 1))
             elif kind in _EVEN:
-                known.append(Signed(new.add(kind, (known[operands[0]].value,))))
+                known.append(2 * new.add(kind, (known[operands[0]] >> 1,)))
             elif kind == CONSTANT:
                 known.append(self._constant(float.fromhex(detail)))
             elif kind == RESULT:
-                known.append(Signed(new.add(kind, (known[operands[0]].value,), detail)))
+                known.append(2 * new.add(kind, (known[operands[0]] >> 1,), detail))
             else:
                 # operands are added first, so that a call and its results stay adjacent
-                known.append(Signed(new.add(kind, tuple([self._plain(known[o]) for o in operands]), detail)))
+                known.append(2 * new.add(kind, tuple([self._plain(known[o]) for o in operands]), detail))
         new.results = [(slot, entry, self._plain(known[value])) for slot, entry, value in self.ssa.results]
         return new
 
     # ---------------------------------------------------------------- rules
 
-    def _sum(self, a: Signed, b: Signed) -> Signed:
+    def _sum(self, a: int, b: int) -> int:
         one, other = self._number(a), self._number(b)
         if one is not None and other is not None:
             return self._constant(one + other)
-        if a.negative == b.negative:
-            return Signed(self.new.add(op.ADD, _sorted(a, b)), a.negative)
-        if a.negative:
-            a, b = b, a
-        if self.new.find(op.SUB, (b.value, a.value)) is not None:
-            return Signed(self.new.add(op.SUB, (b.value, a.value)), True)
-        return Signed(self.new.add(op.SUB, (a.value, b.value)))
+        negative = a & 1
+        if negative == b & 1:
+            return 2 * self.new.add(op.ADD, _sorted(a >> 1, b >> 1)) + negative
+        minuend, subtrahend = (b >> 1, a >> 1) if negative else (a >> 1, b >> 1)
+        turned = self.new.find(op.SUB, (subtrahend, minuend))
+        return 2 * self.new.add(op.SUB, (minuend, subtrahend)) if turned is None else 2 * turned + 1
 
-    def _product(self, a: Signed, b: Signed) -> Signed:
-        negative = a.negative != b.negative
-        one, other = self._number(Signed(a.value)), self._number(Signed(b.value))
+    def _product(self, a: int, b: int) -> int:
+        negative = (a ^ b) & 1
+        one, other = self.constants.get(a >> 1), self.constants.get(b >> 1)
         if one is not None and other is not None:
             return self._constant(-(one * other) if negative else one * other)
         if one == 1.0 or other == 1.0:
-            return Signed(b.value if one == 1.0 else a.value, negative)
-        return Signed(self.new.add(op.MUL, _sorted(a, b)), negative)
+            return ((b if one == 1.0 else a) & ~1) + negative
+        return 2 * self.new.add(op.MUL, _sorted(a >> 1, b >> 1)) + negative
 
-    def _quotient(self, a: Signed, b: Signed) -> Signed:
-        negative = a.negative != b.negative
-        if self._number(Signed(a.value)) == 1.0:
-            return Signed(self.new.add(op.INV, (b.value,)), negative)
-        return Signed(self.new.add(op.DIV, (a.value, b.value)), negative)
+    def _quotient(self, a: int, b: int) -> int:
+        negative = (a ^ b) & 1
+        if self.constants.get(a >> 1) == 1.0:
+            return 2 * self.new.add(op.INV, (b >> 1,)) + negative
+        return 2 * self.new.add(op.DIV, (a >> 1, b >> 1)) + negative
 
     # ---------------------------------------------------------------- signs and constants
 
-    def _plain(self, a: Signed) -> int:
+    def _plain(self, a: int) -> int:
         """The value with its sign applied."""
-        if not a.negative:
-            return a.value
-        kind, operands, detail = self.new.values[a.value]
-        if kind == CONSTANT:
-            return self.new.constant(-float.fromhex(detail))
+        value = a >> 1
+        if not a & 1:
+            return value
+        number = self.constants.get(value)
+        if number is not None:
+            return self._added(-number)
+        kind, operands, _ = self.new.values[value]
         if kind == op.SUB:
             return self.new.add(op.SUB, (operands[1], operands[0]))
         if kind == op.MUL:
             for constant, other in (operands, operands[::-1]):
-                number = self._number(Signed(constant))
+                number = self.constants.get(constant)
                 if number is not None:
-                    return self.new.add(op.MUL, _sorted(Signed(self.new.constant(-number)), Signed(other)))
-        return self.new.add(op.NEG, (a.value,))
+                    return self.new.add(op.MUL, _sorted(self._added(-number), other))
+        return self.new.add(op.NEG, (value,))
 
-    def _constant(self, number: float) -> Signed:
+    def _constant(self, number: float) -> int:
         """A constant as ± its absolute value."""
-        negative = number < 0.0
-        return Signed(self.new.constant(-number if negative else number), negative)
+        return 2 * self._added(-number) + 1 if number < 0.0 else 2 * self._added(number)
 
-    def _number(self, a: Signed) -> float | None:
-        kind, _, detail = self.new.values[a.value]
-        if kind != CONSTANT:
-            return None
-        number = float.fromhex(detail)
-        return -number if a.negative else number
+    def _added(self, number: float) -> int:
+        """The value of a constant."""
+        value = self.new.constant(number)
+        self.constants[value] = number
+        return value
+
+    def _number(self, a: int) -> float | None:
+        number = self.constants.get(a >> 1)
+        return -number if number is not None and a & 1 else number
 
 
-def _sorted(a: Signed, b: Signed) -> tuple[int, int]:
-    return (a.value, b.value) if a.value <= b.value else (b.value, a.value)
+def _sorted(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a <= b else (b, a)

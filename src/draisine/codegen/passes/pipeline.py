@@ -192,7 +192,7 @@ def earliest_stages(ssa: SSA, known: Known) -> list[int]:
     """The first stage in which each value can be computed."""
     found: list[int] = []
     for kind, operands, detail in ssa.values:
-        found.append(known(*detail) if kind == INPUT else max((found[o] for o in operands), default=0))
+        found.append(known(*detail) if kind == INPUT else max([found[o] for o in operands], default=0))
     return found
 
 

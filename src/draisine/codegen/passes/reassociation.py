@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from draisine.program import opcodes as op
@@ -23,6 +24,7 @@ from draisine.program.ssa import FREE, SSA, live_values, rewrite
 _LONGEST_GROUP = 64  # members; pairs of larger groups are not searched
 _TOO_SMALL, _TOO_LARGE = 1e-150, 1e150  # no reciprocals of constants beyond
 _SUMS = frozenset({op.ADD, op.SUB, op.NEG})
+_SIGNS = {op.ADD: (False, False), op.SUB: (False, True), op.NEG: (True,), op.MUL: (False, False)}  # which operands are negative
 
 
 class Member(NamedTuple):
@@ -30,6 +32,9 @@ class Member(NamedTuple):
 
     node: int
     negative: bool = False
+
+
+_member = partial(tuple.__new__, Member)  # of (node, negative): Member(…) takes twice as long, and most time goes here
 
 
 class Group(NamedTuple):
@@ -59,35 +64,32 @@ class _Reassociation:
         self.rates = dict(enumerate(rates)) if rates else dict.fromkeys(range(len(ssa.values)), 0)
         self.changed: set[int] = set()  # groups that differ from their values
         live = live_values(ssa)
-        self.readers = Counter(o for v in live for o in ssa.values[v].operands)
-        self.readers.update(v for _, _, v in ssa.results)
+        self.readers = Counter([o for v in live for o in ssa.values[v].operands])
+        self.readers.update([v for _, _, v in ssa.results])
         self.groups: dict[int, Group] = {}
+        absorbed: set[int] = set()  # groups that belong to others
         for v in live:
             kind, operands, _ = ssa.values[v]
-            if kind in _SUMS and not self._is_exact(v):
-                signs = {op.ADD: (False, False), op.SUB: (False, True), op.NEG: (True,)}[kind]
-                members = [m for o, sign in zip(operands, signs, strict=True) for m in self._opened(v, o, sign)]
-                self.groups[v] = Group(True, tuple(members))
-            elif kind == op.MUL:
-                self.groups[v] = Group(False, tuple(m for o in operands for m in self._opened(v, o, False)))
-        absorbed = {o for v in self.groups for o in ssa.values[v].operands if self._is_inside(v, o)}
+            if kind == op.MUL or (kind in _SUMS and not self._is_exact(operands)):
+                self.groups[v] = self._group(v, kind, operands, absorbed)
         for o in absorbed:
             del self.groups[o]
 
-    def _is_inside(self, v: int, o: int) -> bool:
-        """Whether an operand belongs to the same group: it has no other reader, and is computed in the same stage."""
-        one, other = self.ssa.values[v].kind, self.ssa.values[o].kind
-        alike = other in _SUMS and not self._is_exact(o) if one in _SUMS else other == op.MUL
-        return alike and self.readers[o] == 1 and self.rates[o] == self.rates[v]
+    def _group(self, v: int, kind: int, operands: tuple[int, ...], absorbed: set[int]) -> Group:
+        """The group of a value. An operand belongs to it if it is alike, has no other reader, and is of the same stage."""
+        is_sum, rate, members = kind != op.MUL, self.rates[v], list[Member]()
+        for o, negative in zip(operands, _SIGNS[kind], strict=True):
+            inner = self.groups.get(o)
+            if inner is None or inner.is_sum != is_sum or self.readers[o] != 1 or self.rates[o] != rate:
+                members.append(_member((o, negative)))
+                continue
+            absorbed.add(o)
+            members += [_member((node, not sign)) for node, sign in inner.members] if negative else inner.members
+        return Group(is_sum, tuple(members))
 
-    def _is_exact(self, v: int) -> bool:
+    def _is_exact(self, operands: tuple[int, ...]) -> bool:
         """Whether a sum has an input or a constant among its terms: x − x₀ may be exact."""
-        return any(self.ssa.values[o].kind in FREE for o in self.ssa.values[v].operands)
-
-    def _opened(self, v: int, o: int, negative: bool) -> Iterable[Member]:
-        if not self._is_inside(v, o):
-            return (Member(o, negative),)
-        return (Member(m.node, m.negative != negative) for m in self.groups[o].members)
+        return any([self.ssa.values[o].kind in FREE for o in operands])
 
     def _new(self, group: Group) -> int:
         """The node of a new group; that of its member if it has only one, which is not negative."""
@@ -137,10 +139,13 @@ class _Reassociation:
     def _factored(self, members: tuple[Member, ...], rate: int) -> tuple[Member, ...]:
         while True:
             factors = [self._factors(m, rate) for m in members]
-            counts = Counter(f for taken in factors for f in dict.fromkeys(taken))
-            best, count = max(counts.items(), key=lambda item: (item[1], -item[0].node), default=(Member(0), 0))
-            if count < 2:
+            counts: dict[Member, int] = {}
+            for taken in factors:
+                for f in dict.fromkeys(taken):
+                    counts[f] = counts.get(f, 0) + 1
+            if max(counts.values(), default=0) < 2:
                 return members
+            best = max(counts, key=lambda f: (counts[f], -f.node))
             group = [k for k, taken in enumerate(factors) if best in taken]
             inner: list[Member] = []
             for k in group:
@@ -158,9 +163,9 @@ class _Reassociation:
     def share_pairs(self, is_sum: bool) -> None:
         """Pairs of members that several groups have become groups, the most frequent first."""
         where: defaultdict[tuple[int, int, bool], set[int]] = defaultdict(set)
-        groups = {node: self.groups[node] for node in self._order() if node in self.groups}
-        for node, group in groups.items():
-            if group.is_sum == is_sum and len(group.members) <= _LONGEST_GROUP:
+        for node in self._needed():  # in any order: that of the pairs is by how many have them
+            group = self.groups.get(node)
+            if group is not None and group.is_sum == is_sum and len(group.members) <= _LONGEST_GROUP:
                 for pair in _pairs(group.members):
                     where[pair].add(node)
         waiting = [(-len(nodes), pair) for pair, nodes in where.items() if len(nodes) > 1]
@@ -201,31 +206,32 @@ class _Reassociation:
 
     # ---------------------------------------------------------------- the new list
 
-    def _needs(self, node: int) -> tuple[int, ...]:
-        if node in self.changed:
-            return tuple(m.node for m in self.groups[node].members)
-        return self.ssa.values[node].operands
-
-    def _order(self) -> list[int]:
-        """The nodes that results need, each after its operands; values in the order in which they were."""
-        reached: set[int] = set()
+    def _needed(self) -> dict[int, tuple[int, ...]]:
+        """The nodes that results need, with those that each needs itself."""
+        needs: dict[int, tuple[int, ...]] = {}
         stack = [value for _, _, value in self.ssa.results]
         while stack:
             node = stack.pop()
-            if node not in reached:
-                reached.add(node)
-                stack += self._needs(node)
+            if node not in needs:
+                own = tuple([m for m, _ in self.groups[node].members]) if node in self.changed else self.ssa.values[node].operands
+                needs[node] = own
+                stack += own
+        return needs
+
+    def _order(self) -> list[int]:
+        """The nodes that results need, each after its operands; values in the order in which they were."""
+        needs = self._needed()
         order: list[int] = []
         done: set[int] = set()
-        for root in sorted(reached):
-            if root not in done and done.issuperset(self._needs(root)):  # nearly always
+        for root in sorted(needs):
+            if root not in done and done.issuperset(needs[root]):  # nearly always
                 done.add(root)
                 order.append(root)
                 continue
             stack = [root]
             while stack:
                 node = stack[-1]
-                missing = [n for n in self._needs(node) if n not in done] if node not in done else []
+                missing = [n for n in needs[node] if n not in done] if node not in done else []
                 if missing:
                     stack += reversed(missing)
                     continue
@@ -254,8 +260,8 @@ def _pairs(members: Sequence[Member]) -> set[tuple[int, int, bool]]:
     found = set()
     for k, one in enumerate(members):
         for other in members[:k]:
-            a, b = sorted((one, other))
-            found.add((a.node, b.node, a.negative != b.negative))
+            (a, first), (b, second) = (one, other) if one <= other else (other, one)
+            found.add((a, b, first != second))
     return found
 
 

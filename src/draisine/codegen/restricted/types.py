@@ -190,8 +190,7 @@ class Options:
 _NUMBERS = {INT: ctypes.c_int64, REAL: ctypes.c_double}
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field: its type, and the index of its first part in the record. Each part takes eight bytes."""
 
     name: str

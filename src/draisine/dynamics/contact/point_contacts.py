@@ -6,7 +6,7 @@ centers for two spheres. So no surface parameters are needed, and the gap has a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -48,7 +48,7 @@ class PointOnSurface:
     def friction(self) -> DryFriction | None:
         """The law of its rows: across the track alone where it glides along it."""
         law = self.item.friction
-        return replace(law, static=self.item.across, kinetic=self.item.across) if law and self.item.across_only else law
+        return law._replace(static=self.item.across, kinetic=self.item.across) if law and self.item.across_only else law
 
     @cached_property
     def row_scales(self) -> tuple[ca.SX, ca.SX]:

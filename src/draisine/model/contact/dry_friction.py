@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number, names, substitute
@@ -18,8 +17,7 @@ from draisine.model.quantities import Amount, amount_in
 PLASTIC = Number(0.0)  # restitution of a body that does not bounce
 
 
-@dataclass(frozen=True)
-class DryFriction:
+class DryFriction(NamedTuple):
     """Coulomb's law and the law of impact of a unilateral contact, which may stick, slip, open and land.
 
     It sticks while the tangential force is at most static·N, and slips against kinetic·N; None is infinite. `restitution` is the

@@ -13,8 +13,7 @@ import numpy as np
 
 from draisine.errors import StartError
 from draisine.simulation.initial.evaluation import Reals
-from draisine.simulation.initial.memory import FULFILLED
-from draisine.simulation.initial.newton import RANK
+from draisine.simulation.initial.memory import FULFILLED, RANK
 from draisine.simulation.initial.result import Conflict
 from draisine.simulation.initial.solver import Level, ResidualSystem, Solution
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from draisine.codegen.restricted.types import Integers, Matrix, Record, Vector
 
 FULFILLED = 1e-12  # the largest relative residual that counts as zero
+RANK = 1e-10  # rows of length one with a smaller remainder are redundant
 
 # how a start was found; 0: not found
 NEWTON = 1  # from the references

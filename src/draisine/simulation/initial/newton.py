@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Matrix, Vector
-from draisine.simulation.initial.memory import FULFILLED, Factors, System
+from draisine.simulation.initial.memory import FULFILLED, RANK, Factors, System
 from draisine.simulation.initial.residual_system import (
     EXACT,
     ROUNDING_ROW,
@@ -29,7 +29,6 @@ from draisine.simulation.initial.residual_system import (
     square,
 )
 
-RANK = 1e-10  # rows of length one with a smaller remainder are redundant
 REORTHOGONALIZE = 0.1  # a row with a smaller remainder is orthogonalized a second time
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from draisine.numerics.rank import decompose
 from draisine.simulation.initial.evaluation import Indices, Reals, Variables
-from draisine.simulation.initial.newton import RANK
+from draisine.simulation.initial.memory import RANK
 from draisine.simulation.initial.problem import Given, StartProblem
 from draisine.simulation.initial.rest_groups import Group
 from draisine.simulation.initial.rest_velocities import DECIDED

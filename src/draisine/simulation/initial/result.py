@@ -59,8 +59,7 @@ class ConstraintResidual(NamedTuple):
     relative_residual: float
 
 
-@dataclass(frozen=True)
-class StartReport:
+class StartReport(NamedTuple):
     """Targets, unknowns moved from their defaults, and residuals of the constraints."""
 
     targets: tuple[Target, ...]

@@ -25,7 +25,7 @@ from draisine.program.program import DaeResidual
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import reference_of, velocities_at
 from draisine.simulation.initial.evaluation import Bools, Indices, Reals, Variables
-from draisine.simulation.initial.newton import RANK
+from draisine.simulation.initial.memory import RANK
 from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.rest_sensitivities import Change, RestSensitivity, ValuesAlong
 from draisine.simulation.initial.result import Start

@@ -11,6 +11,8 @@ STICK = 2
 # Numbers that describe a mode among the parameters: closed, sticks, direction and offset of slip along both tangential rows,
 # grown, still.
 MODE_ENTRIES = 8
+# Times a velocity: a slip that is zero within rounding errors.
+SLIPPING = 1e-11
 # Laws of impact.
 ENERGETIC = 0
 POISSON = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,17 @@ from draisine.codegen.jit.kernel import HoistedKernel, Kernel
 from draisine.program.equations import YIELDING, Equations, Unilateral
 from draisine.results.contact_modes import ContactHistory
 from draisine.results.mode_changes import RecordedChanges
-from draisine.simulation.stepper.contact_layout import ENERGETIC, MODE_ENTRIES, NEWTON, OPEN, POISSON, SLIP, STICK, ContactModes
-from draisine.simulation.stepper.contact_slip import SLIPPING
+from draisine.simulation.stepper.contact_layout import (
+    ENERGETIC,
+    MODE_ENTRIES,
+    NEWTON,
+    OPEN,
+    POISSON,
+    SLIP,
+    SLIPPING,
+    STICK,
+    ContactModes,
+)
 from draisine.simulation.stepper.layout import Stepper
 
 Reals = NDArray[np.float64]
@@ -26,8 +36,7 @@ CHANGE_COLUMNS = ("time", "mode", "impulse", "lost")  # that are reported
 FIRST_ROOM = 64  # changes of modes
 
 
-@dataclass(frozen=True)
-class UsualKernels:
+class UsualKernels(NamedTuple):
     """Kernels of the usual modes of contacts."""
 
     dynamics: HoistedKernel

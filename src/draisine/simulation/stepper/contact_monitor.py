@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.explicit_rk import copy
-from draisine.simulation.stepper.layout import Stepper
+from draisine.simulation.stepper.layout import NEVER_YET, Stepper
 from draisine.simulation.stepper.mixture import mixed_values
 
-NEVER = 1e300  # least margin before the first step
 MOST_PARTS = 10_000  # of a step
 
 
 def begin_contacts(s: Stepper) -> None:
     """The margins at the start of a run."""
     for i in range(s.contacts):
-        s.contact_least[i] = NEVER
+        s.contact_least[i] = NEVER_YET
     monitor_contacts(s)
 
 

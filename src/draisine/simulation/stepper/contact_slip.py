@@ -12,7 +12,7 @@ import math
 
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_laws import has_normal, tangential_size
-from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, OPEN, SLIP, STICK, ContactModes
+from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, OPEN, SLIP, SLIPPING, STICK, ContactModes
 from draisine.simulation.stepper.explicit_rk import copy, interpolate
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
@@ -21,8 +21,9 @@ JOINT_STILL = 30.0  # the same for dry friction of joints, whose direction is on
 LEAST_STILL = 1e-12  # m/s
 GROWN = 100.0  # times ε: a slip that is not small any more
 NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero within the errors of integration
-SLIPPING = 1e-11  # the same, of rounding errors
-TURNING = 100.0  # times that: a slip that turns, or whose direction has no motion, is zero
+TURNING = (
+    100.0  # times SLIPPING, which is the same of rounding errors: a slip that turns, or whose direction has no motion, is zero
+)
 MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
 STRAIGHT = 0.01  # tangent of the angle between a slip and its deceleration up to which it stops without turning
 PART_OF_STOP = 0.6  # of the time until it stops, in a step

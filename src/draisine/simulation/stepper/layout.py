@@ -52,6 +52,12 @@ RUNNING = 2
 
 # Accepted steps of an implicit method between two checks whether it is still needed.
 STIFFNESS_CHECK_INTERVAL = 10
+# Step times spectral radius up to which an explicit method makes steps as long as those of the implicit one.
+CLOSE_TO_BORDER = 6.0
+# Part of the last explicit step that an implicit method begins with: its error estimate may be larger.
+FIRST_PART = 0.1
+# Least margin of a contact before the first step.
+NEVER_YET = 1e300
 # Kind of a stopping event whose function must be positive from the start on.
 REQUIRED = 2
 # Number of equidistant points of a step, besides its start, at which event functions are evaluated first.

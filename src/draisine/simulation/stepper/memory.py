@@ -23,8 +23,7 @@ from draisine.simulation.stepper.contact_memory import (
     grow_changes,
     use_usual_modes,
 )
-from draisine.simulation.stepper.layout import Stepper, Tableau
-from draisine.simulation.stepper.method_change import CLOSE_TO_BORDER
+from draisine.simulation.stepper.layout import CLOSE_TO_BORDER, Stepper, Tableau
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledForm

@@ -12,12 +12,10 @@ import math
 from draisine.simulation.stepper.contact_slip import begins_to_slip
 from draisine.simulation.stepper.dense_matrices import clear
 from draisine.simulation.stepper.explicit_rk import copy
-from draisine.simulation.stepper.layout import METHOD_TIMES, Stepper
+from draisine.simulation.stepper.layout import CLOSE_TO_BORDER, FIRST_PART, METHOD_TIMES, Stepper
 
-CLOSE_TO_BORDER = 6.0  # h ρ up to which the explicit method makes steps as long as those of the implicit one
 LEAST_LIMIT = 0.5
 WORTHWHILE_STEPS = 60  # explicit steps after which a return was worthwhile
-FIRST_PART = 0.1  # of the last explicit step: the error estimate of the other method may be larger
 STEPS_BEFORE = 2  # implicit steps before the first check: Jacobians are then those of the present modes
 PRODUCTS = 8  # with the Jacobian, of a power iteration …
 FIRST_PRODUCTS = 4  # … the first of which are not counted
