@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy as sp
-from members import members
 
 import draisine as dr
+from members import members
 
 x, y, a = sp.symbols("x y a")
 TWO = dr.first_order("two", {x: a + 0 * x, y: 2 * a + 0 * y}, parameters={a: 1.0}, start={x: 0.0, y: 0.0})
