@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -12,6 +11,7 @@ from draisine.codegen.jit.kernel import Kernel, compiler, load
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.codegen.passes import ALL, Passes
 from draisine.errors import ArgumentError
+from draisine.numerics.parallel import one_after_the_other
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import LazyProgram, Program
 from draisine.symbolic.sympy_bridge import to_sx
@@ -55,11 +55,7 @@ def begin_compiling(
 
     Name first what has a short text and takes long to compile. `passes`, `quick`: see `jit.kernel.compile`.
     """
-    thread = ThreadPoolExecutor(1, "compile")
-    try:
-        codes = [thread.submit(compiler(program, vectorized, quick, passes)) for program in programs]
-    finally:
-        thread.shutdown(wait=False)  # it ends with its work
+    codes = one_after_the_other("compile", (compiler(program, vectorized, quick, passes) for program in programs))
     return lambda: tuple(load(program, code.result()) for program, code in zip(programs, codes, strict=True))
 
 
