@@ -16,7 +16,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import draisine.codegen.jit
-from draisine.codegen.compile import compile_all
+from draisine.codegen.compile import begin_compiling
 from draisine.codegen.jit import modules
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.program import LazyProgram, Program
@@ -163,10 +163,10 @@ def test_several_at_once():
     x = ca.SX.sym("x")
     known, new, recipe = (Program.build(name, {"x": x}, {"y": x * k}) for k, name in enumerate(("known", "new", "recipe"), 2))
     compile(known)
-    made = compile_all(LazyProgram("recipe", recipe.inputs, recipe.outputs, "a digest", lambda: recipe), known, new)
+    made = begin_compiling(LazyProgram("recipe", recipe.inputs, recipe.outputs, "a digest", lambda: recipe), known, new)()
     assert [kernel.program_name for kernel in made] == ["recipe", "known", "new"]
     assert [float(kernel(3.0)[0][0]) for kernel in made] == [12.0, 6.0, 9.0]
-    assert compile_all() == ()
+    assert begin_compiling()() == ()
 
 
 def test_what_cannot_be_written_is_reported():
@@ -176,7 +176,7 @@ def test_what_cannot_be_written_is_reported():
     x = ca.SX.sym("x")
     fine = Program.build("fine", {"x": x}, {"y": x + 0.125})
     with pytest.raises(ZeroDivisionError, match="no derivative"):
-        compile_all(fine, LazyProgram("bad", fine.inputs, fine.outputs, "bad digest", fails))
+        begin_compiling(fine, LazyProgram("bad", fine.inputs, fine.outputs, "bad digest", fails))
 
 
 def test_an_empty_program():

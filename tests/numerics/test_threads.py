@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from draisine.numerics.parallel import Job, map_in_threads, split_rows
+from draisine.numerics.parallel import Job, map_in_threads, one_after_the_other, split_rows
 
 
 def test_results_keep_the_order_of_the_items() -> None:
@@ -95,3 +95,32 @@ def test_a_job_runs_on_any_executor() -> None:
         few = Job.of(Doubled()).run(range(1000), pool)
         assert next(few)[1] in range(0, 10, 2)
         few.close()  # what is under way is canceled
+
+
+def test_functions_are_called_while_the_next_are_made() -> None:
+    called, first = list[int](), threading.Event()
+
+    def function(k: int) -> Callable[[], int]:
+        def call() -> int:
+            called.append(k)
+            first.set()
+            return k * k
+
+        return call
+
+    def functions() -> Iterator[Callable[[], int]]:
+        yield function(0)
+        assert first.wait(30.0)  # before the others are made
+        yield from map(function, range(1, 5))
+
+    assert [made.result() for made in one_after_the_other("some", functions())] == [0, 1, 4, 9, 16]
+    assert called == [0, 1, 2, 3, 4]
+
+
+def test_what_cannot_be_made_is_raised() -> None:
+    def functions() -> Iterator[Callable[[], int]]:
+        yield lambda: 1
+        raise ZeroDivisionError("not made")
+
+    with pytest.raises(ZeroDivisionError, match="not made"):
+        one_after_the_other("some", functions())

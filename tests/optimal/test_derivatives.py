@@ -6,6 +6,8 @@ import pytest
 import sympy as sp
 
 import draisine as dr
+from draisine.codegen import simd
+from draisine.codegen.jit import modules
 from draisine.codegen.jit.kernel import compile
 from draisine.codegen.passes import BRIEF
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
@@ -188,3 +190,23 @@ def test_jacobian_of_results_that_are_constant_or_linear():
     dense[:, rows, columns] = cluster.jacobian(at)
     expected = [[[0, 0, 0], [3, 0, -1], [0, f * np.cos(y), 0], [0, 0, 0]] for f, y in ((2.0, 0.2), (5.0, 0.5))]
     assert dense == pytest.approx(np.array(expected), abs=1e-15)
+
+
+def test_equal_node_functions_are_compiled_once(monkeypatch, tmp_path):
+    """Phases of equal equations and costs have equal code: its text is generated once, and all clusters evaluate it."""
+    x, force = sp.symbols("x force")
+    system = dr.first_order("twice", {x: force - x**3}, inputs=[force])
+    phase = maneuver(system).minimize(integral="force**2").duration(1)
+    stated = phase.start(x=0.2).then(phase.finish(x=0.6))
+    monkeypatch.setenv("DRAISINE_CACHE_DIR", str(tmp_path / "cache"))
+    made = sparse_nlp_of(stated, Collocation("radau", 2, 3))
+    written = []
+    text = simd.batch_text
+    monkeypatch.setattr(modules, "batch_text", lambda program, *given: written.append(program.name) or text(program, *given))
+    made.nlp.begin_compiling()()
+    assert len(made.nlp.terms) > 2 and len(written) == len(set(written)) == 3
+    clusters = [term.cluster for term in made.nlp.terms if isinstance(term.cluster, nodes.CompiledCluster)]
+    w = np.linspace(0.1, 0.9, clusters[0].where.size).reshape(clusters[0].where.shape)
+    one, other = (cluster.values(w) for cluster in clusters)
+    assert len(clusters) == 2 and np.isfinite(one).all()
+    assert (one == other).all()

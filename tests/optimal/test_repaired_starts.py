@@ -52,8 +52,7 @@ def guess(duration, seed, amplitude):
 def transcribed(stated, method, given):
     task = _Task(stated, *build_phases(stated, [method]))
     made = task.transcribed([method], given)
-    for term in made.nlp.terms:
-        term.cluster.compile()
+    made.nlp.begin_compiling()()
     return made
 
 

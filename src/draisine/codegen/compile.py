@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -11,7 +11,7 @@ from draisine.codegen.jit.kernel import Kernel, compiler, load
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.codegen.passes import ALL, Passes
 from draisine.errors import ArgumentError
-from draisine.numerics.parallel import map_in_threads
+from draisine.numerics.parallel import one_after_the_other
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import LazyProgram, Program
 from draisine.symbolic.sympy_bridge import to_sx
@@ -47,16 +47,16 @@ def compile(
     return compile_symbolic(what, arguments, name=name, vectorized=vectorized, passes=passes)
 
 
-def compile_all(
+def begin_compiling(
     *programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, quick: bool = False, passes: Passes = ALL
-) -> tuple[Kernel, ...]:
-    """Machine code of several programs: LLVM compiles one in another thread while the text of the next is generated.
+) -> Callable[[], tuple[Kernel, ...]]:
+    """Machine code of several programs: LLVM compiles one in another thread while the text of the next is generated, and goes on
+    when this returns; the function returned waits for it.
 
     Name first what has a short text and takes long to compile. `passes`, `quick`: see `jit.kernel.compile`.
     """
-    compilers = (compiler(program, vectorized, quick, passes) for program in programs)
-    codes = map_in_threads(lambda compile_code: compile_code(), compilers, threads=1, ahead=len(programs))
-    return tuple(load(program, code) for program, code in zip(programs, codes, strict=True))
+    codes = one_after_the_other("compile", (compiler(program, vectorized, quick, passes) for program in programs))
+    return lambda: tuple(load(program, code.result()) for program, code in zip(programs, codes, strict=True))
 
 
 def compile_symbolic(

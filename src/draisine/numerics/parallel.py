@@ -66,6 +66,15 @@ def in_background(name: str, function: Callable[[], Result]) -> Future[Result]:
     return made
 
 
+def one_after_the_other(name: str, functions: Iterable[Callable[[], Result]]) -> list[Future[Result]]:
+    """Call functions in a thread of their own, each while the next are made; this returns when all are made."""
+    thread = ThreadPoolExecutor(1, name)
+    try:
+        return [thread.submit(function) for function in functions]
+    finally:
+        thread.shutdown(wait=False)  # it ends with its work
+
+
 @cache
 def _row_threads() -> ThreadPoolExecutor:
     """Threads beside the caller's, shared by all calls of `split_rows`."""

@@ -234,6 +234,11 @@ class _Callbacks:
         # MUMPS' default permutes columns, delays many pivots in these matrices and gets the inertia wrong: up to a hundred
         # times slower, with unnecessary regularization
         own |= {"mumps_permuting_scaling": 0, "mumps_scaling": 7}
+        # Matrices of transcriptions are chains, which minimum degree orders well; the order that MUMPS chooses by itself takes as
+        # long for small ones, and twice as long for those of 20,000 rows.
+        own["mumps_pivot_order"] = 0
+        # Residuals of linear systems are tested (residual_ratio_max); steps that pass need no refinement.
+        own["min_refinement_steps"] = 0
         if warm:
             own |= {
                 "warm_start_init_point": "yes",

@@ -77,8 +77,7 @@ class PredictiveController:
         self._phase, self._scheme, self.rate = phase, scheme, rate
         self._transcribed = _transcribe_once(phase, scheme)
         self._indices = self._transcribed.indices[0]
-        for term in self._transcribed.nlp.terms:
-            term.cluster.compile()
+        self._transcribed.nlp.begin_compiling()()
         settings = Ipopt(tolerance=TOLERANCE, iterations=iterations)
         self._cold = Search(self._transcribed.nlp, replace(settings, iterations=max(iterations, 500)))
         self._warm = Search(self._transcribed.nlp, replace(settings, options=_WARM_OPTIONS), warm=True)

@@ -6,7 +6,7 @@ clusters' Jacobians and Hessians are summed by sparse matrices that are built on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,11 @@ class ClusterTerm:
 
     cluster: Cluster
     matrix: Any  # scipy csr_array
+
+    @cached_property
+    def transposed(self) -> Any:
+        """Mᵀ by rows, made once: SciPy's transposition takes longer than the product."""
+        return self.matrix.T.tocsr()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +58,22 @@ class SparseNLP:
     def rows(self) -> int:
         return len(self.row_low)
 
+    def begin_compiling(self) -> Callable[[], None]:
+        """Begin to compile the clusters, and arrange their derivatives meanwhile; the function returned waits for the code."""
+        first: dict[str, Cluster] = {}
+        for term in self.terms:
+            first.setdefault(term.cluster.digest, term.cluster)
+        compiled = [cluster.begin_compiling() for cluster in first.values()]
+        _ = self._jacobian_assembly, self._hessian_assembly
+
+        def finish() -> None:
+            for one in compiled:
+                one()
+            for term in self.terms:  # those of equal code find it stored
+                term.cluster.begin_compiling()()
+
+        return finish
+
     # ---------------------------------------------------------------- values
 
     def values(self, w: Reals) -> tuple[float, Reals]:
@@ -70,18 +91,19 @@ class SparseNLP:
 
     def jacobian(self, w: Reals) -> tuple[Reals, Reals]:
         """Gradient of the objective, and the entries of the rows' Jacobian in the order of `jacobian_indices`."""
-        entries = self._jacobian_assembly.constant.copy()
-        for share, adder in zip(self.terms, self._jacobian_assembly.adders, strict=True):
+        assembly = self._jacobian_assembly
+        entries = assembly.constant.copy()
+        for share, adder in zip(self.terms, assembly.adders, strict=True):
             entries += adder @ share.cluster.jacobian(w[share.cluster.where]).ravel()
         gradient = np.zeros(self.unknowns)
-        gradient[self._jacobian_assembly.columns[self._jacobian_assembly.first]] = entries[self._jacobian_assembly.first]
-        return gradient, entries[~self._jacobian_assembly.first]
+        gradient[assembly.columns[assembly.of_objective]] = entries[assembly.of_objective]
+        return gradient, entries[assembly.of_rows]
 
     @property
     def jacobian_indices(self) -> tuple[Indices, Indices]:
         """Rows and columns, sorted by columns, then rows."""
         s = self._jacobian_assembly
-        return s.rows[~s.first] - 1, s.columns[~s.first]
+        return s.rows[s.of_rows] - 1, s.columns[s.of_rows]
 
     # ---------------------------------------------------------------- second derivatives
 
@@ -94,7 +116,7 @@ class SparseNLP:
         weights = np.concatenate([[factor], multipliers])
         entries = np.zeros(len(self._hessian_assembly.rows))
         for share, adder in zip(self.terms, self._hessian_assembly.adders, strict=True):
-            mu = (share.matrix.T @ weights).reshape(len(share.cluster.where), share.cluster.width)
+            mu = (share.transposed @ weights).reshape(len(share.cluster.where), share.cluster.width)
             entries += adder @ share.cluster.hessian(w[share.cluster.where], np.ascontiguousarray(mu)).ravel()
         return entries
 
@@ -115,7 +137,7 @@ class _JacobianAssembly:
         height = nlp.linear.shape[0]
         keys, positions = _merged([(r, c) for r, c in parts], height)
         self.rows, self.columns = keys % height, keys // height
-        self.first = self.rows == 0
+        self.of_objective, self.of_rows = np.flatnonzero(self.rows == 0), np.flatnonzero(self.rows)
         self.constant = np.bincount(positions[0], weights=fixed.data, minlength=len(keys)).astype(float)  # of integers if empty
         self.adders = [
             _adder(p, source, coefficients, len(keys), count)

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.compile import compile_all
+from draisine.codegen.compile import begin_compiling
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.passes import BRIEF
 from draisine.numerics.parallel import split_rows
@@ -29,7 +29,7 @@ from draisine.program.program import LazyProgram, Program, Slot
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-PER_THREAD = 500_000  # operations per thread, at least: 0.1 ms of work, so that starting the thread does not matter
+PER_THREAD = 1_500_000  # operations per thread, at least: 0.1 ms of work in vectors, so that starting the thread does not matter
 MOST_THREADS = 2
 TOGETHER = 8  # nodes per thread are a multiple of this: full SIMD vectors except at the end
 
@@ -44,6 +44,10 @@ class Cluster(Protocol):
         """Number of results."""
 
     @property
+    def digest(self) -> str:
+        """What its code follows from."""
+
+    @property
     def jacobian_indices(self) -> tuple[Indices, Indices]:
         """Result and argument of each entry of the Jacobian."""
 
@@ -51,8 +55,8 @@ class Cluster(Protocol):
     def hessian_indices(self) -> tuple[Indices, Indices]:
         """The two arguments, in order, of each entry of the Hessian's upper triangle."""
 
-    def compile(self) -> None:
-        """Compile all programs."""
+    def begin_compiling(self) -> Callable[[], None]:
+        """Begin to compile all programs; the function returned waits for them, and loads them."""
 
     def values(self, w: Reals) -> Reals:
         """(copies, width) at arguments (copies, arguments)."""
@@ -206,6 +210,10 @@ class _Cluster:
         return self.formula.width
 
     @property
+    def digest(self) -> str:
+        return self.formula.value.digest
+
+    @property
     def jacobian_indices(self) -> tuple[Indices, Indices]:
         return self.formula.jacobian_indices
 
@@ -237,11 +245,16 @@ class CompiledCluster(_Cluster):
     def _hessian_product(self) -> Kernel:
         return compile(self.formula.hessian_product, vectorized=True, passes=BRIEF, quick=True)
 
-    def compile(self) -> None:
-        """Compile all programs."""
+    def begin_compiling(self) -> Callable[[], None]:
+        """Generate the code of all programs; LLVM compiles it in another thread, for which the function returned waits."""
         missing = [name for name in ("value", "hessian_product", "jacobian") if f"_{name}" not in self.__dict__]
-        made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True, quick=True, passes=BRIEF)
-        self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
+        programs = [getattr(self.formula, name) for name in missing]
+        compiled = begin_compiling(*programs, vectorized=True, quick=True, passes=BRIEF)
+
+        def finish() -> None:
+            self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, compiled(), strict=True)}
+
+        return finish
 
     def adopt(self, other: CompiledCluster) -> None:
         """Use the machine code of a cluster of the same formula."""
@@ -293,8 +306,9 @@ class SingleCluster(_Cluster):
     def _hessian_product(self) -> _Interpreted:
         return _Interpreted(self.formula.hessian_product.build())
 
-    def compile(self) -> None:
+    def begin_compiling(self) -> Callable[[], None]:
         _ = self._value, self._jacobian, self._hessian_product
+        return lambda: None
 
     def values(self, w: Reals) -> Reals:
         return self._value(w, self._d)

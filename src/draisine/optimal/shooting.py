@@ -7,6 +7,7 @@ multipliers of the stages, computed backward. The map is a sum of rates, so no o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -74,10 +75,19 @@ class ShootingCluster:
     def width(self) -> int:
         return self._width
 
-    def compile(self) -> None:
-        self._stages[0].compile()
-        for stage in self._stages[1:]:
-            stage.adopt(self._stages[0])
+    @property
+    def digest(self) -> str:
+        return self._stages[0].digest
+
+    def begin_compiling(self) -> Callable[[], None]:
+        compiled = self._stages[0].begin_compiling()
+
+        def finish() -> None:
+            compiled()
+            for stage in self._stages[1:]:
+                stage.adopt(self._stages[0])
+
+        return finish
 
     @cached_property
     def jacobian_indices(self) -> tuple[Indices, Indices]:

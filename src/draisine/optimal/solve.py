@@ -250,11 +250,11 @@ class _Task:
         if duration is not None:
             transcribed = _with_duration(transcribed, duration)
         compiling = time.perf_counter()
-        for term in transcribed.nlp.terms:
-            term.cluster.compile()
+        compiled = transcribed.nlp.begin_compiling()
         for builder, phase, scheme in zip(self.builders, self.phases, schemes, strict=True):
             if not builder.source.unilateral:  # those are simulated across modes
                 prepare_simulation(phase, scheme.grid)
+        compiled()
         ready = time.perf_counter()
         earlier = guess.answer if solver.warm and isinstance(guess, Solution) and _same_size(guess.answer, transcribed) else None
         answer = solve_sparse_nlp(transcribed.nlp, transcribed.guess, solver, progress, earlier)

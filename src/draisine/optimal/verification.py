@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.restricted.entry import begin_all
 from draisine.numerics.direct_methods import Grid
 from draisine.numerics.matrix_exponential import matrix_exponentials
 from draisine.numerics.parallel import in_background
@@ -31,6 +32,7 @@ from draisine.results.assembly import Piece, assemble
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
 from draisine.simulation.compiled_equations import VelocityChoices, prepare
+from draisine.simulation.initial.solver import SOLVER
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.run import Run, Segment, integrate
 from draisine.simulation.stepper.memory import stepping_entry
@@ -248,9 +250,11 @@ def stable_windows(transitions: Reals) -> tuple[list[int], float]:
 
 
 def begin_loop(equations: Equations) -> None:
-    """Have another process compile the stepping loop, if this machine has not got it: it is ready before the search ends."""
+    """Have another process compile the stepping loop, if this machine has not got it: it is ready before the search ends. The
+    start solver follows, for later processes."""
     implicit = isinstance(equations.dynamics, DaeResidual)
-    stepping_entry(implicit, equations.can_switch or bool(equations.unilateral), bool(equations.unilateral)).begin()
+    loop = stepping_entry(implicit, equations.can_switch or bool(equations.unilateral), bool(equations.unilateral))
+    begin_all((loop, SOLVER))
 
 
 def prepare_simulation(phase: Phase, grid: Grid) -> None:

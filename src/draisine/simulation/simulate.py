@@ -312,8 +312,9 @@ def _equations(
     """The equations of a run from `named` start values, and a sentence where given ones were reduced."""
     if not isinstance(model, Equations):
         described = model.freeze() if isinstance(model, Model) else model
-        # Every run needs these: on a new machine another process compiles them while this one derives.
-        begin_all((SOLVER, stepping_entry(False, False, False)))
+        # Every run needs these: on a new machine another process compiles them while this one derives. The loop comes first:
+        # starts are interpreted until their solver is compiled.
+        begin_all((stepping_entry(False, False, False), SOLVER))
         return derive_cached(described, laws, events, work=True if driven else None), ""
     if not laws and not events and not isinstance(model.dynamics, DaeResidual):
         return model, ""

@@ -93,6 +93,10 @@ class Entry:
         known = _LOADED.get(self.key)
         return (known is None or not known.optimized) and not is_level_given() and not is_stored(self.key)
 
+    def is_at_hand(self) -> bool:
+        """Whether `load(at_once=True)` has nothing to compile, or must: where `$DRAISINE_KERNEL_LEVEL` is set."""
+        return self.key in _LOADED or is_level_given() or is_stored(self.key) or is_stored(self._quick_key)
+
     @property
     def home(self) -> ModuleType:
         """The module of the function."""
@@ -113,7 +117,11 @@ class Entry:
 
     def _quick_object(self) -> bytes:
         """Object code without optimization, from disk if it is there."""
-        return cached_object(f"not optimized; {self.key}", lambda: compile_ir(self.text(), optimization=0))
+        return cached_object(self._quick_key, lambda: compile_ir(self.text(), optimization=0))
+
+    @property
+    def _quick_key(self) -> str:
+        return f"not optimized; {self.key}"
 
     def _as_list(self) -> list[Any]:
         fixed = [(record.__module__, record.__name__, name, value) for (record, name), value in self.fixed.items()]

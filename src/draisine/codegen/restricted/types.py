@@ -317,6 +317,21 @@ class Record(ctypes.Structure, metaclass=_RecordType):
         other.__dict__["_blocks"] = dict.fromkeys(blocks, (copied, plan))
         return other
 
+    def content(self) -> tuple[bytes, list[NDArray[Any]]]:
+        """Copies of the numbers and of all allocated arrays, for `set_content`; assigned arrays and other records are not."""
+        return bytes(self), [memory.copy() for memory in self._allocated()]
+
+    def set_content(self, content: tuple[bytes, list[NDArray[Any]]]) -> None:
+        """Set numbers and arrays to what they were; nothing may have been allocated or assigned since."""
+        numbers, arrays = content
+        ctypes.memmove(ctypes.addressof(self), numbers, len(numbers))
+        for memory, array in zip(self._allocated(), arrays, strict=True):
+            memory[...] = array
+
+    def _allocated(self) -> list[NDArray[Any]]:
+        """The blocks of memory of allocated arrays."""
+        return list({id(memory): memory for memory, _ in self.__dict__.get("_blocks", {}).values()}.values())
+
     def duplicate(self) -> Self:
         """A copy with the same numbers, which shares the arrays."""
         other = type(self)()
