@@ -110,6 +110,7 @@ def test_model_file(capsys, tmp_path):
         (("simulate", "bicycle", "--set", "mass=1"), "mass"),
         (("simulate", "bicycle", "--set", "m_frame"), "NAME=VALUE"),
         (("simulate", "bicycle", "--speed"), "--speed needs a number"),
+        (("critical", "bicycle", "--gradiant"), "--gradiant needs a number, e.g. --gradiant 1.0; did you mean --gradient?"),
         (("simulate", "bicycle", "--speed", "fast"), "fast"),
         (("simulate", "bicycle", "--out", "ride.xyz"), ".nc"),
         (("simulate", "bicycle", "--input", "steer_torque=__import__('os')"), "steer_torque"),

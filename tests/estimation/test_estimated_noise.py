@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
+from draisine.errors import ArgumentError, DataError
 from members import members
 
 x, y, a = sp.symbols("x y a")
@@ -59,3 +60,24 @@ def test_noise_of_one_column_that_is_given_counts_as_known() -> None:
     known = dr.estimate(TWO, data, ["a"], {"x": ("x", 1e-4), "y": "y"}, start={"x": 0.0, "y": 0.0})
     assert known.outcome.noise_effect.freedoms[0] > 1e6  # nearly all is said by x
     assert known.deviations["a"] == pytest.approx(1e-4 / np.sqrt(t @ t), rel=1e-3)
+
+
+def test_times_of_starts_are_numbers() -> None:
+    data = {"time": [0.0, 1.0, 2.0], "x": [0.0, 1.0, 2.0]}
+    with pytest.raises(ArgumentError, match="start_time: expected a number of seconds by the clock of the data, got '0 ms'"):
+        dr.estimate(TWO, data, ["a"], {"x": "x"}, start_time="0 ms")
+
+
+@pytest.mark.parametrize(
+    ("noise", "words"),
+    [
+        ([[1.0, 0.5], [0.2, 1.0]], "that is symmetric"),
+        ([[1.0, 2.0], [2.0, 1.0]], "positive definite, its least eigenvalue is -1"),
+        ([[1.0]], "of 2 rows and columns, got shape"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "of finite numbers"),
+    ],
+)
+def test_covariances_of_noise_say_what_is_wrong(noise: list[list[float]], words: str) -> None:
+    data = {"time": [0.0, 1.0, 2.0], "x": [0.0, 1.0, 2.0], "y": [0.0, 2.0, 4.0]}
+    with pytest.raises(DataError, match=words):
+        dr.filter(TWO, data, measured={"x": "x", "y": "y"}, noise=noise, spread={"x": 0.1, "y": 0.1})

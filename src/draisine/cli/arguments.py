@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from typing import TypeVar
 
 import draisine
@@ -31,7 +32,7 @@ def model_of(name: str) -> Model | Equations:
 def motion_of(given: argparse.Namespace, rest: list[str]) -> tuple[Model | Equations, dict[str, float], dict[str, float]]:
     """Model, targets and parameters of a command about motions. --set sets a parameter, or a target like those of --at."""
     model = model_of(given.model)
-    targets = {**targets_of(rest), **numbers_of(given.at, "--at")}
+    targets = {**targets_of(rest, vars(given)), **numbers_of(given.at, "--at")}
     parameters: dict[str, float] = {}
     own = {p.name for p in (model if isinstance(model, Equations) else model.freeze()).parameters}
     for name, value in numbers_of(given.set, "--set").items():
@@ -39,8 +40,8 @@ def motion_of(given: argparse.Namespace, rest: list[str]) -> tuple[Model | Equat
     return model, targets, parameters
 
 
-def targets_of(rest: list[str]) -> dict[str, float]:
-    """Initial conditions, `--roll-rate 0.5` or `--roll-rate=0.5`, by name.
+def targets_of(rest: list[str], options: Collection[str] = ()) -> dict[str, float]:
+    """Initial conditions, `--roll-rate 0.5` or `--roll-rate=0.5`, by name; `options` of the command may have been meant.
 
     >>> targets_of(["--roll-rate", "0.5", "--speed=4.6"])
     {'roll_rate': 0.5, 'speed': 4.6}
@@ -54,7 +55,10 @@ def targets_of(rest: list[str]) -> dict[str, float]:
         name, sign, value = word[2:].partition("=")
         if not sign:
             if not waiting:
-                raise ArgumentError(f"--{name} needs a number, e.g. --{name} 1.0")
+                meant = get_close_matches(name, [option.replace("_", "-") for option in options], n=1)
+                raise ArgumentError(
+                    f"--{name} needs a number, e.g. --{name} 1.0" + (f"; did you mean --{meant[0]}?" if meant else "")
+                )
             value = waiting.pop(0)
         if identifier(name) in targets:
             raise ArgumentError(f"--{name} is given twice; give it once")

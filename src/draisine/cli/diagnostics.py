@@ -39,7 +39,7 @@ def _correspondence(texts: list[str]) -> dict[str, str]:
 
 def run_doctor(given: argparse.Namespace, rest: list[str]) -> int:
     """Print the diagnosis."""
-    found = diagnose(model_of(given.model), targets_of(rest) or None, parameters=numbers_of(given.set, "--set"))
+    found = diagnose(model_of(given.model), targets_of(rest, vars(given)) or None, parameters=numbers_of(given.set, "--set"))
     print_result(found, given.json)
     return DONE if found.can_move else ENDED_EARLY
 
@@ -50,7 +50,7 @@ def run_compare_drift(given: argparse.Namespace, rest: list[str]) -> int:
     comparison = compare_drift(
         model,
         given.until,
-        start=targets_of(rest) or MOVING_STARTS.get(model.name, {}),
+        start=targets_of(rest, vars(given)) or MOVING_STARTS.get(model.name, {}),
         parameters=numbers_of(given.set, "--set"),
         step=given.step,
         tolerance=given.tolerance,

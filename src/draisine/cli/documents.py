@@ -33,7 +33,7 @@ def run_show(given: argparse.Namespace, _: list[str]) -> int:
 
 def run_equations(given: argparse.Namespace, rest: list[str]) -> int:
     """Print the document, or write it to a file."""
-    model, targets = model_of(given.model), targets_of(rest)
+    model, targets = model_of(given.model), targets_of(rest, vars(given))
     if given.out is not None:
         print_written(write_equations(model, given.out, given.format, at=targets or None), given.json)
         return DONE
@@ -55,14 +55,16 @@ def run_draw(given: argparse.Namespace, rest: list[str]) -> int:
     model, parameters = model_of(given.model), numbers_of(given.set, "--set")
     views = names_of(given.views) if given.views is not None else None
     path = given.out if given.out is not None else Path(f"{model.name}.svg")
-    save_figure(draw(model, targets_of(rest) or None, parameters=parameters, views=views), path)
+    save_figure(draw(model, targets_of(rest, vars(given)) or None, parameters=parameters, views=views), path)
     print_written([path], given.json)
     return DONE
 
 
 def run_export(given: argparse.Namespace, rest: list[str]) -> int:
     """Write the source files."""
-    written = export(model_of(given.model), names_of(given.lang), names_of(given.what), given.out, start=targets_of(rest))
+    written = export(
+        model_of(given.model), names_of(given.lang), names_of(given.what), given.out, start=targets_of(rest, vars(given))
+    )
     if given.json:
         print_json({"written": written})
         return DONE

@@ -26,7 +26,7 @@ SHOWN = 12  # columns whose statistics are printed
 
 def run_ensemble(given: argparse.Namespace, rest: list[str]) -> int:
     """Make the runs, print their statistics."""
-    model, targets, parameters = model_of(given.model), targets_of(rest), numbers_of(given.set, "--set")
+    model, targets, parameters = model_of(given.model), targets_of(rest, vars(given)), numbers_of(given.set, "--set")
     inputs = laws_of(given.input, "--input")
     sweeps = Sweeps(model)
     over = named_once((sweeps.values(text) for text in given.over), "--over")

@@ -15,7 +15,7 @@ from draisine.view.report.report import Report, report
 
 def run_report(given: argparse.Namespace, rest: list[str]) -> int:
     """Write the document; the status is 1 if a chapter could not be written or reports a problem."""
-    model, targets, parameters = model_of(given.model), targets_of(rest), numbers_of(given.set, "--set")
+    model, targets, parameters = model_of(given.model), targets_of(rest, vars(given)), numbers_of(given.set, "--set")
     files = _files(given)
     with bar("report", silent=given.json, stages=True) as progress:
         found = report(

@@ -39,7 +39,7 @@ def run_simulate(given: argparse.Namespace, rest: list[str]) -> int:
         run = simulate(
             model,
             given.until,
-            start=targets_of(rest),
+            start=targets_of(rest, vars(given)),
             parameters=numbers_of(given.set, "--set"),
             inputs=laws_of(given.input, "--input"),
             method=_method(given),

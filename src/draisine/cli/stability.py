@@ -144,7 +144,7 @@ def run_lqr(given: argparse.Namespace, rest: list[str]) -> int:
             raise ArgumentError(f"lqr: give at least one {option} NAME=VALUE, e.g. {option} {example}")
     law = lqr(
         model_of(given.model),
-        {**targets_of(rest), **numbers_of(given.at, "--at")},
+        {**targets_of(rest, vars(given)), **numbers_of(given.at, "--at")},
         weights=numbers_of(given.weight, "--weight"),
         input_weights=numbers_of(given.input_weight, "--input-weight"),
         states=names_of(given.states),

@@ -397,7 +397,10 @@ def recording_of(
         channels.append(Channel(column, quantity, unit, _deviation(sensor.noise, unit, column), calibration))
     recorded, constants = _inputs(equations, experiment, inputs)
     values = np.column_stack([experiment.columns[c.column] for c in channels])
-    begin = float(start_time if experiment.start_time is None else experiment.start_time)
+    given = start_time if experiment.start_time is None else experiment.start_time
+    if isinstance(given, str):
+        raise ArgumentError(f"start_time: expected a number of seconds by the clock of the data, got {given!r}")
+    begin = float(given)
     rows = rows_of(experiment.time, values, [c.calibration for c in channels], begin, every_row)
     for c, column in zip(channels, rows.values.T, strict=True):
         if not np.isfinite(column).any():

@@ -49,7 +49,10 @@ def verify(path: Path, most_bytes: int | None = None, *, text: bool = False) -> 
         content = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
     found = list(_SEAL.finditer(content))
     if len(found) != 1:
-        raise DataError("the file has no checksum of draisine: it is cut off or damaged, or another program wrote it")
+        raise DataError(
+            "the file has no checksum of draisine: it is cut off or damaged, a table of another result than a trajectory, "
+            "or another program wrote it"
+        )
     begin, end = found[0].span(1)
     if checksum(content[:begin] + _BLANK + content[end:]) != found[0][1].decode():
         raise DataError("the checksum does not fit the content: the file was damaged or changed after it was written")

@@ -317,6 +317,9 @@ def test_a_state_without_weight_that_would_stay_for_ever_is_named():
 def test_poles_must_be_as_many_as_directions_and_conjugate(bike):
     with pytest.raises(ArgumentError, match=r"3 poles are given for 4 directions of .* that steer_torque controls"):
         dr.control.pole_placement(bike, {"speed": 2.0}, poles=[-1, -2, -3], controls=["steer_torque"])
+    for beyond in (np.nan, -np.inf):
+        with pytest.raises(ArgumentError, match=r"the pole .* is not finite; poles are numbers in 1/s"):
+            dr.control.pole_placement(bike, {"speed": 2.0}, poles=[-1, -2, -3, beyond], controls=["steer_torque"])
     with pytest.raises(ArgumentError, match="has no conjugate"):
         dr.control.pole_placement(bike, {"speed": 2.0}, poles=[-1, -2, -3, -1 + 1j], controls=["steer_torque"])
     with pytest.raises(ArgumentError, match="given 3 times, but 2 controls can place it only 2 times"):

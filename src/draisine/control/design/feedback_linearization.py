@@ -218,8 +218,10 @@ def _poles(model: str, poles: Poles, degrees: Mapping[str, int]) -> dict[str, tu
         for z in listed:
             if listed.count(z) != listed.count(z.conjugate()):
                 raise ArgumentError(f"{model}: the pole {complex_text(z)} of {name!r} has no conjugate; give both")
-            if not z.real < 0:
-                raise ArgumentError(f"{model}: the pole {complex_text(z)} of {name!r} is not stable; give a negative real part")
+            if not (z.real < 0 and np.isfinite(z)):
+                raise ArgumentError(
+                    f"{model}: the pole {complex_text(z)} of {name!r} is not stable; give a finite one with a negative real part"
+                )
         found[name] = listed
     return found
 

@@ -185,6 +185,9 @@ def _positive(linear: LinearModel, what: str, values: Mapping[str, float]) -> No
 
 def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) -> list[complex]:
     wanted = [complex(z) for z in poles]
+    for z in wanted:
+        if not np.isfinite(z):
+            raise ArgumentError(f"{part.model}: the pole {z} is not finite; poles are numbers in 1/s")
     if len(wanted) != structure.rank:
         raise ArgumentError(
             f"{part.model}: {len(wanted)} poles are given for {structure.rank} directions of {', '.join(part.states)} that "

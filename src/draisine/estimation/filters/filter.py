@@ -172,15 +172,17 @@ def _covariance(recording: Recording, given: Any) -> Reals:
     columns = [c.column for c in recording.channels]
     if given is not None:
         matrix = np.atleast_2d(np.asarray(given, dtype=float))
-        if (
-            matrix.shape != (len(columns), len(columns))
-            or not np.allclose(matrix, matrix.T)
-            or np.linalg.eigvalsh(matrix)[0] <= 0.0
-        ):
-            raise DataError(
-                f"noise: the covariance of {', '.join(columns)} must be a symmetric, positive definite matrix of {len(columns)} "
-                f"rows, got shape {matrix.shape}"
-            )
+        wrong = ""
+        if matrix.shape != (len(columns), len(columns)):
+            wrong = f"of {len(columns)} rows and columns, got shape {matrix.shape}"
+        elif not np.isfinite(matrix).all():
+            wrong = "of finite numbers"
+        elif not np.allclose(matrix, matrix.T):
+            wrong = "symmetric"
+        elif (least := float(np.linalg.eigvalsh(matrix)[0])) <= 0.0:
+            wrong = f"positive definite, its least eigenvalue is {least:.3g}"
+        if wrong:
+            raise DataError(f"noise: the covariance of {', '.join(columns)} must be a matrix that is {wrong}")
         return matrix
     for channel in recording.channels:
         if channel.sigma is None:
