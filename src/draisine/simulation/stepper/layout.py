@@ -49,6 +49,7 @@ NONFINITE_VALUES = 3
 FRESH = 0  # only t and x are known
 CHANGED = 1  # the driver changed inputs, state or kernels: recompute derivatives, keep step and event signs
 RUNNING = 2
+STIFFENED = 3  # an explicit run has got memory for an implicit method, too, which takes the next step
 
 # Accepted steps of an implicit method between two checks whether it is still needed.
 STIFFNESS_CHECK_INTERVAL = 10

@@ -57,6 +57,7 @@ from draisine.simulation.stepper.layout import (
     RUNNING,
     SOLVED,
     STIFF,
+    STIFFENED,
     STIFFNESS_CHECK,
     STIFFNESS_CHECK_INTERVAL,
     STOPPED,
@@ -96,7 +97,7 @@ SHORT = 0.1  # steps at the end of a mode, relative to its first one, that are n
 def advance(s: Stepper) -> int:
     """Continue the run until something stops the loop; return the reason."""
     if s.phase != RUNNING:
-        reason = begin(s)
+        reason = continue_stiffened(s) if s.paired != 0 and s.phase == STIFFENED else begin(s)
         if reason != CONTINUE:
             return reason
     for _ in range(s.budget):
@@ -435,6 +436,13 @@ def continue_implicitly(s: Stepper, stable: bool) -> int:
     """Change to the implicit method of a pair."""
     take_implicit(s, stable)
     return begin_method(s)
+
+
+def continue_stiffened(s: Stepper) -> int:
+    """The first change to the implicit method of a pair, for which the driver has made the memory meanwhile: nothing else has
+    changed, so that the run goes on as one that has had it from its start."""
+    s.phase = RUNNING
+    return continue_implicitly(s, begins_to_slip(s.modes))
 
 
 def continue_explicitly(s: Stepper) -> int:
