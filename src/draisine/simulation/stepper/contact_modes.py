@@ -75,6 +75,7 @@ EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap ther
 INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
 NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
 PROJECTIONS = 2
+SMALL_DRIFT = 1e-8  # residual, relative to the typical length, of which one projection leaves rounding errors
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
@@ -236,6 +237,7 @@ def closes_too(c: ContactModes, i: int) -> bool:
 
 def return_to_constraints(s: Stepper) -> None:
     """Remove the drift of closed contacts, which is not to be taken for an approach or a slip."""
+    c = s.modes
     if s.project == 0:
         return
     for _ in range(PROJECTIONS):
@@ -245,6 +247,8 @@ def return_to_constraints(s: Stepper) -> None:
         if first_nonfinite(s.new, s.states) >= 0:
             return
         copy(s.new, s.x, s.states)
+        if s.scalar[0] <= SMALL_DRIFT * c.length:
+            return  # Newton's method: what is left is its square
 
 
 def leaves(c: ContactModes, i: int, which: int) -> int:

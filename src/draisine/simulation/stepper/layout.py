@@ -138,6 +138,7 @@ class Stepper(Record):
     # addresses of kernels of (t, x, u, p), 0 for none
     dynamics: int
     project: int
+    deviation: int  # the error of the projection alone, where that takes far less time
     monitor: int
     event_kernel: int
     contact_kernel: int  # of contact margins, where they are monitored

@@ -517,7 +517,8 @@ def project(s: Stepper, m: Tableau) -> int:
     s.time[0] = s.t
     threshold = s.tight if s.condition > s.close else s.threshold
     s.unprojected = 0.0
-    for i in range(s.projections):  # Newton steps
+    exact = s.deviation != 0 and s.projections > 0 and lies_on_constraints(s, threshold)
+    for i in range(0 if exact else s.projections):  # Newton steps
         copy(s.x, s.point, s.width)
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
         if i == 0:
@@ -549,6 +550,17 @@ def project(s: Stepper, m: Tableau) -> int:
             s.failed_index, s.failed_kind, s.bad_time = bad, 0, s.t
             return NOT_FINITE
     return BROKEN if broken else CONTINUE
+
+
+def lies_on_constraints(s: Stepper, threshold: float) -> bool:
+    """Whether the residual is below the threshold, which most often shows that there is nothing to project; then as `project`
+    would leave it."""
+    if s.unilateral != 0 and s.modes.usual != 0:
+        return False  # the projection of these modes is short
+    copy(s.x, s.point, s.width)
+    call_kernel(s.deviation, (s.time, s.point, s.u, s.parameters), (s.scalar,))
+    s.unprojected = s.scalar[0]
+    return s.scalar[0] <= threshold
 
 
 def well_conditioned(s: Stepper) -> bool:

@@ -59,6 +59,7 @@ class Kernels(NamedTuple):
     saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
     variations: int = 0  # … k
     unilateral: UnilateralKernels | None = None
+    deviation: int = 0  # the error of the projection
     mixed: tuple[int, int, int, int] = (0, 0, 0, 0)  # with mixed branches: derivative, rates, events and contact margins
 
     def extended(self, parameters: Reals) -> Reals:
@@ -334,6 +335,7 @@ class Memory:
         """Use other kernels with the same memory."""
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
+        s.deviation = kernels.deviation
         s.margin_kernel, s.switch_rate_kernel, s.saltation_kernel = kernels.margins, kernels.switch_rates, kernels.saltation
         s.mixed_dynamics, s.mixed_rates, s.mixed_events, s.mixed_contact = kernels.mixed
         s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
