@@ -24,8 +24,11 @@ NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero w
 SLIPPING = 1e-11  # the same, of rounding errors
 TURNING = 100.0  # times that: a slip that turns, or whose direction has no motion, is zero
 MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
-STRAIGHT = 0.01  # tangent of the angle between a slip and its deceleration up to which it stops without turning
+STRAIGHT = 1e-4  # tangent of the angle between a slip and its deceleration up to which it stops without turning
 PART_OF_STOP = 0.6  # of the time until it stops, in a step
+# The same where what a slip turns is nearly zero: an error in it matters less.
+LATE, PART_NEAR_END = 1e3, 0.7
+FINAL, PART_AT_END = 30.0, 0.95
 MOST_TURNED = 0.4  # sine of the angle by which a slip may turn in a step
 
 
@@ -171,6 +174,7 @@ def limit_to_stops(s: Stepper) -> None:
     c, n = s.modes, s.modes.velocities
     if s.adaptive == 0 or s.tableau.implicit != 0:
         return
+    zero = zero_slip(s)
     for i in range(c.contacts):
         if not slips_in_plane(c, i):
             continue
@@ -183,8 +187,13 @@ def limit_to_stops(s: Stepper) -> None:
         along = -(c.speed[t] * first + c.speed[t + 1] * second)  # b |s|
         across = abs(c.speed[t] * second - c.speed[t + 1] * first)  # ω |s|
         if across > STRAIGHT * along:
-            left = size * size / max(along, across)
-            s.h = math.copysign(min(abs(s.h), PART_OF_STOP * left), s.h)
+            left, part = size * size / max(along, across), PART_OF_STOP
+            turning = size * min(1.0, across / along) if along > 0.0 else size
+            if turning < FINAL * zero:
+                part = PART_AT_END
+            elif turning < LATE * zero:
+                part = PART_NEAR_END
+            s.h = math.copysign(min(abs(s.h), part * left), s.h)
 
 
 def take_own_direction(s: Stepper, i: int) -> None:
