@@ -115,6 +115,7 @@ def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
     Jacobian at the start, does not see that."""
     c, factor = s.modes, 1.0
     examined = False
+    c.at_end = 0
     for i in range(c.contacts):
         examined = examined or slips_in_plane(c, i) or (m.implicit != 0 and c.ways[i] > 1 and mode_of(c, i) == SLIP)
     if not examined or s.adaptive == 0:
@@ -124,6 +125,7 @@ def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
     else:
         copy(s.new, s.point, s.width)
     load_terms_at(s, s.t + min(cut, 1.0) * h)
+    c.at_end = 1 if cut > 1.0 else 0
     least = TURNING * zero_slip(s)
     for i in range(c.contacts):
         if c.ways[i] < 2 or mode_of(c, i) != SLIP:
@@ -155,7 +157,8 @@ def follow_slips(s: Stepper) -> int:
         if not grown and not grows:
             continue
         if not loaded:
-            load_terms(s)
+            if c.at_end == 0:
+                load_terms(s)
             loaded = True
         size = tangential_size(c, i, c.speed)
         if grown and (size < zero_slip(s) or (size < TURNING * zero_slip(s) and turned(c, i))):

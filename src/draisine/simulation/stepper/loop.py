@@ -533,6 +533,8 @@ def project(s: Stepper, m: Tableau) -> int:
             return NOT_FINITE
         copy(s.new, s.x, s.states)
         moved = True
+    if s.unilateral != 0 and moved:
+        s.modes.at_end = 0
     s.leaps = 0
     if s.switching != 0:
         if at_restart(s):

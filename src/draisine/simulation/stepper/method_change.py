@@ -14,7 +14,7 @@ from draisine.simulation.stepper.dense_matrices import clear
 from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import METHOD_TIMES, Stepper
 
-CLOSE_TO_BORDER = 6.0  # h ρ up to which the explicit method makes steps as long as those of the implicit one
+CLOSE_TO_BORDER = 12.0  # h ρ up to which two steps of the explicit method take no longer than one of the implicit one
 LEAST_LIMIT = 0.5
 WORTHWHILE_STEPS = 60  # explicit steps after which a return was worthwhile
 FIRST_PART = 0.1  # of the last explicit step: the error estimate of the other method may be larger
