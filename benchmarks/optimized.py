@@ -1,4 +1,4 @@
-"""What is measured is optimized code: on a machine without it the first run makes do with quick code, and another process optimizes."""
+"""What is measured is optimized code: where there is none yet, first runs have quick code, and another process optimizes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def warmed(work: Callable[[], object]) -> None:
 
 
 def settled(cache: Path) -> None:
-    """Wait until no process works in the background for a cache: what it makes is missing, and it would disturb what is measured."""
+    """Wait until no process works in the background for a cache: what it makes is missing, and it would disturb others."""
     end = time.monotonic() + PATIENCE
     while any(cache.glob("*.claim")) and time.monotonic() < end:
         time.sleep(0.05)

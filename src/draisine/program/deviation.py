@@ -1,7 +1,7 @@
 """How far a state is from its constraints: the error of a projection, without the projection.
 
-A run looks at the error after every step and projects its state only where that is too large. The projection solves a linear system;
-its error is a short function of the state, which is taken out of its tape.
+A run looks at the error after every step and projects its state only where that is too large. The projection solves a linear
+system; its error is a short function of the state, which is taken out of its tape.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ ERROR = "error"
 
 
 def deviation_program(project: Program | LinearSolveProgram | None) -> Program | None:
-    """The error of a projection by a linear system, as a function of its arguments; None where there is none, or it depends on the
-    solution.
+    """The error of a projection by a linear system, as a function of its arguments; None where there is none, or it depends on
+    the solution.
 
     >>> import casadi as ca
     >>> x, z = ca.SX.sym("x", 2), ca.SX.sym("z")

@@ -1,9 +1,10 @@
 """Runs of contacts that open, one after the other in memory that is made once.
 
-A single run prepares its memory, its records and its status anew, which takes longer than many a short run itself. Here the memory
-is that of a driver (`simulation/run.py`) that would have both methods from its start, and is put back to its first contents before
-every run; the compiled loop changes methods by itself. The steps are the same, so that results are those of single runs bit for bit.
-What is rare is left to the driver: runs that end early for another reason than an event, and what needs a warning.
+A single run prepares its memory, its records and its status anew, which takes longer than many a short run itself. Here the
+memory is that of a driver (`simulation/run.py`) that would have both methods from its start, and is put back to its first
+contents before every run; the compiled loop changes methods by itself. The steps are the same, so that results are those of
+single runs bit for bit. What is rare is left to the driver: runs that end early for another reason than an event, and what needs
+a warning.
 """
 
 from __future__ import annotations

@@ -318,6 +318,8 @@ def project_resistance(c: ContactModes, i: int) -> float:
 
 
 def add_force(c: ContactModes, row: int, change: float) -> None:
+    if change == 0.0:
+        return
     c.reaction[row] += change
     for k in range(c.rows):
         c.result[k] += change * c.delassus[row, k]  # symmetric
