@@ -149,7 +149,7 @@ def begins_to_slip(c: ContactModes) -> bool:
 
 def follow_slips(s: Stepper) -> int:
     """After an accepted step: the directions of slips, and the margin of one that has stopped; −1 for none."""
-    c, loaded = s.modes, False
+    c, loaded, zero = s.modes, False, 0.0
     for i in range(c.contacts):
         k, row = MODE_ENTRIES * i, c.first_margin + 2 * i + 1
         grown = slips_in_plane(c, i)
@@ -159,9 +159,9 @@ def follow_slips(s: Stepper) -> int:
         if not loaded:
             if c.at_end == 0:
                 load_terms(s)
-            loaded = True
+            loaded, zero = True, zero_slip(s)
         size = tangential_size(c, i, c.speed)
-        if grown and (size < zero_slip(s) or (size < TURNING * zero_slip(s) and turned(c, i))):
+        if grown and (size < zero or (size < TURNING * zero and turned(c, i))):
             return row
         take_own_direction(s, i)
     if loaded:
