@@ -74,8 +74,7 @@ ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding e
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
 NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
-PROJECTIONS = 2
-SMALL_DRIFT = 1e-8  # residual, relative to the typical length, of which one projection leaves rounding errors
+PROJECTIONS = 2  # the velocities of the first one are those of positions before it
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
@@ -237,7 +236,6 @@ def closes_too(c: ContactModes, i: int) -> bool:
 
 def return_to_constraints(s: Stepper) -> None:
     """Remove the drift of closed contacts, which is not to be taken for an approach or a slip."""
-    c = s.modes
     if s.project == 0:
         return
     for _ in range(PROJECTIONS):
@@ -247,8 +245,6 @@ def return_to_constraints(s: Stepper) -> None:
         if first_nonfinite(s.new, s.states) >= 0:
             return
         copy(s.new, s.x, s.states)
-        if s.scalar[0] <= SMALL_DRIFT * c.length:
-            return  # Newton's method: what is left is its square
 
 
 def leaves(c: ContactModes, i: int, which: int) -> int:
