@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from unittest.mock import patch
 
 import numpy as np
@@ -26,6 +27,7 @@ from draisine.simulation.run import _Driver, integrate
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper
 from figure import AtLeast, AtMost, Figure
+from optimized import warmed
 
 KNOCK = {"speed": 4.6, "roll_rate": 0.5}
 ROUNDS = 30
@@ -85,6 +87,8 @@ def _one_mode() -> Iterator[Figure]:
         "wheels": Timed(bicycle(0.9), KNOCK),
         "landing": Timed(bicycle(0.9, 0.3), KNOCK),
     }
+    for model in models.values():
+        warmed(partial(model.run, SHORT, EVEN))
     least = {(name, until): np.inf for name in models for until in (SHORT, LONG)}
     for _ in range(ROUNDS):
         for name, until in least:
@@ -102,6 +106,7 @@ def _one_mode() -> Iterator[Figure]:
 def _bounces() -> Iterator[Figure]:
     ball = Timed(dr.gallery.bouncing_ball(), {"z": 1.1, "x_rate": 3.0}, {"restitution": 0.99})
     spans = (20.0, 80.0)
+    warmed(partial(ball.run, spans[0]))
     count = {until: len(ball.run(until).modes) for until in spans}
     least, read = dict.fromkeys(spans, np.inf), dict.fromkeys(spans, np.inf)
     for _ in range(ROUNDS):
@@ -147,7 +152,7 @@ def _changes() -> Iterator[Figure]:
 
         return step
 
-    fall.run(UNTIL)
+    warmed(partial(fall.run, UNTIL))
     with patch.object(_Driver, "_make_advance", one_by_one):
         for _ in range(ROUNDS):
             fall.run(UNTIL)
@@ -159,7 +164,8 @@ def _changes() -> Iterator[Figure]:
 def _falls() -> Iterator[Figure]:
     cases = {f"start.{name}": column for name, column in _random_falls().items()}
     model = bicycle(0.6, 0.6)
-    dr.ensemble(model, UNTIL, cases={name: column[:2] for name, column in cases.items()}, outputs=["lean"])
+    few = {name: column[:8] for name, column in cases.items()}
+    warmed(partial(dr.ensemble, model, UNTIL, cases=few, outputs=["lean"]))
     begun, clock = time.process_time(), time.perf_counter()
     found = dr.ensemble(model, UNTIL, cases=cases, outputs=["lean"])
     used, passed = time.process_time() - begun, time.perf_counter() - clock

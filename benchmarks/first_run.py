@@ -18,6 +18,7 @@ from pathlib import Path
 
 import draisine as dr
 from figure import AtMost, Figure
+from optimized import settled
 
 HERE = Path(__file__).parent
 PATIENCE = 150.0  # s for one process
@@ -99,13 +100,6 @@ def after_pip_install() -> Iterator[Figure]:
     yield Figure("first trajectory after `pip install`: most memory", memory, "MiB", AtMost(130.0))
     yield Figure("`pip install`: packages", count)
     yield Figure("`pip install`: size of the environment, without byte code and pip", size / 2**20, "MiB")
-
-
-def settled(cache: Path) -> None:
-    """Wait until no process works in the background for a cache: it would disturb the next one that is measured."""
-    end = time.monotonic() + PATIENCE
-    while any(cache.glob("*.claim")) and time.monotonic() < end:
-        time.sleep(0.05)
 
 
 def _kept_in(cache: Path) -> dict[str, str]:

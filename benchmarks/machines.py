@@ -21,6 +21,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.simulation.simulate import compute
 from figure import AtLeast, AtMost, Figure
+from optimized import warmed
 from speed import derivation
 
 SPEEDS = np.linspace(5.0, 60.0, 200)
@@ -70,8 +71,8 @@ def _evaluation(equations: dr.Equations, turn: Any) -> float:
 
 
 def least(work: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """The least processor time of some rounds, after one that is not counted."""
-    work()
+    """The least processor time of some rounds, after some that are not counted."""
+    warmed(work)
     found = []
     for _ in range(rounds):
         begun = time.process_time()

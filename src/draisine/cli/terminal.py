@@ -23,9 +23,9 @@ BAR_DELAY = 0.7  # seconds before a progress bar appears
 DONE, ENDED_EARLY, WRONG, INFEASIBLE, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_CODES = {
     DONE: "done",
-    ENDED_EARLY: "done, with an unfavorable result: a run ended before its time and without an event that stops it, a certificate "
-    "disagrees, nothing can move, no solution was found or its motion misses a condition, a chapter of a report could not be "
-    "written",
+    ENDED_EARLY: "done, with an unfavorable result: a run ended before its time and without an event that stops it, a "
+    "certificate disagrees, nothing can move, no solution was found or its motion misses a condition, a chapter of a report "
+    "could not be written",
     WRONG: "the arguments, the model or a file is wrong; the message gives the cause and the cure",
     INFEASIBLE: "the maneuver is infeasible; the conflicting conditions are named (optimize)",
     INTERRUPTED: "interrupted from the keyboard; finished results are kept",

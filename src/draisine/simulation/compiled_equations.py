@@ -21,6 +21,7 @@ from draisine.codegen.passes import Entry, Guards
 from draisine.errors import ArgumentError
 from draisine.model.contact_items import MODE_ENTRIES
 from draisine.numerics.rank import independent_columns
+from draisine.program.deviation import deviation_program
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram, SolvedResidual, implicit_form
 from draisine.program.program import DaeResidual, Program
@@ -119,6 +120,7 @@ class CompiledEquations:
     contact_terms: Kernel | None = None
     contact_system: Kernel | None = None
     usual: UsualKernels | None = None  # of the usual modes of contacts
+    deviation: Kernel | None = None  # the error of the projection alone
 
     @cached_property
     def form(self) -> CompiledForm:
@@ -196,6 +198,7 @@ class CompiledEquations:
             variations=self.equations.variations,
             mixed=self._mixed(contact),
             unilateral=self._unilateral,
+            deviation=address(self.deviation),
         )
 
     @cached_property
@@ -350,15 +353,16 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
         explicit = switching.dynamics
     else:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
-    programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms)
-    project, monitor, events, margins, terms = (None if p is None else compile(p, quick=quick) for p in programs)
+    programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms, deviation_program(e.project))
+    project, monitor, events, margins, terms, deviation = (None if p is None else compile(p, quick=quick) for p in programs)
     own = len(e.coordinates) + len(e.velocities) + 1  # the states of contacts: with further ones, such as derivatives, …
     plain = switching is None and not isinstance(e.dynamics, DaeResidual) and e.dynamics.outputs[0].size == own  # … none of these
     system = None
     if plain and e.contact_system is not None:
         system = compile_guarded(e.contact_system, rows_of_closed_contacts(e, e.contact_system), quick=quick)
     usual = _usual(e, quick) if plain else None
-    made = CompiledEquations(e, explicit, project, monitor, events, switching, quick, marks, margins, terms, system, usual)
+    kernels = explicit, project, monitor, events, switching, quick, marks, margins, terms, system, usual, deviation
+    made = CompiledEquations(e, *kernels)
     if explicit is None:
         _ = made.form
     return made

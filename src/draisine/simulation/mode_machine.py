@@ -38,7 +38,7 @@ Reals = NDArray[np.float64]
 _ON = ("switching", "unilateral", "adaptive")
 _OFF = (
     *("branch_margins", "restarts", "sliding", "variations", "marks", "events", "control"),
-    *("contact_kernel", "aborted", "check_stiffness", "prologue"),
+    *("contact_kernel", "aborted", "check_stiffness", "prologue", "deviation"),
 )
 FIXED: dict[tuple[type[Any], str], int] = {
     **EXPLICIT,

@@ -25,7 +25,7 @@ from draisine.program.equations import Equations
 from draisine.program.program import DaeResidual
 from draisine.results.contact_modes import NO_MODES
 from draisine.results.status import Ending, Progress, ProgressCallback, Status
-from draisine.simulation.compiled_equations import VelocityChoices, compile_form, prepare
+from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, compile_form, prepare
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,
     Auto,
@@ -60,6 +60,7 @@ from draisine.simulation.singular_passage import Motion, PassageStep, has_loops,
 from draisine.simulation.singular_position import singular_interval
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.contact_memory import contact_history
+from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.memory import Kernels, Memory, SwitchTables, event_stops, no_switches, stepping_loop
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
@@ -79,6 +80,21 @@ NOISE = 1e-6  # size of states that begin at zero, relative to another tolerance
 MOST_GROWTH = 1e-6  # size of a start, relative to the run, below which it does not matter
 UNRESOLVED = 1e3  # states below this multiple of a given absolute tolerance are not resolved
 SMALL_STEPS, LEAST_SMALL_STEPS = 50, 2000  # of a repeated run, relative to the first one, and in addition: noise is not resolved
+
+
+def pairs(compiled: CompiledEquations, implicit: SteppingMethod) -> bool:
+    """Whether the loop can change between an explicit method of these equations with contacts and an implicit one."""
+    return implicit.implicit and compiled.form.explicit and compiled.form.form.size == len(compiled.equations.states)
+
+
+def limit_memory(stepper: Stepper, root: Equations, method: SteppingMethod) -> None:
+    """Limits of residuals and conditions."""
+    stepper.threshold = root.limits.residual or projection_threshold(method)
+    stepper.broken = broken_threshold(root.limits, stepper.threshold)
+    if root.unilateral:  # bodies do not penetrate each other
+        stepper.threshold = min(stepper.threshold, PENETRATION * root.limits.length)
+    stepper.projections = root.limits.projections
+    set_limits(stepper, root)
 
 
 class ContactJumps(Protocol):
@@ -268,12 +284,7 @@ class _Driver:
         self._set_marks(span)
         self._jumps = None if jumps is None or not choices.root.unilateral else jumps(self._memory)
         stepper = self._memory.stepper
-        stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
-        stepper.broken = broken_threshold(choices.root.limits, stepper.threshold)
-        if choices.root.unilateral:  # bodies do not penetrate each other
-            stepper.threshold = min(stepper.threshold, PENETRATION * choices.root.limits.length)
-        stepper.projections = choices.root.limits.projections
-        set_limits(stepper, choices.root)
+        limit_memory(stepper, choices.root, self._method)
         stepper.budget = FIRST_BUDGET
         stepper.check_stiffness = int(detects_stiffness(self._method))
         self._advance = self._make_advance()
@@ -511,6 +522,9 @@ class _Driver:
         self._changes.limited = float(stepper.h)
         if self._changes.intervals:
             self._nonstiff.left(stepper.accepted)
+        if self._pairs(self._chosen.if_stiff.implicit):
+            self._pair_methods(self._chosen.if_stiff.implicit)
+            return
         self._switch_method(self._chosen.if_stiff.implicit)
         stepper.h *= layout.FIRST_PART  # the error estimate of the other method may be larger
         stepper.check_stiffness = int(self._compiled.form.explicit and self._compiled.form.form.size <= MAX_UNKNOWNS)
@@ -539,20 +553,26 @@ class _Driver:
             self._changes.limited = float(stepper.limited_step)
         self._method_text = self._changes.description(self._method)
 
+    def _pairs(self, implicit: SteppingMethod) -> bool:
+        """Whether the loop can change to this method and back by itself: where slips of contacts begin, equations are stiff for a
+        short time, again and again."""
+        stepper = self._memory.stepper
+        return bool(stepper.unilateral) and pairs(self._compiled, implicit)
+
+    def _pair_methods(self, implicit: SteppingMethod) -> None:
+        """Go on with memory for both methods; the loop changes between them from now on, at first to the implicit one."""
+        self._paired, self._paired_changes = (self._method, implicit), 0
+        self._memory.take_pair(self._kernels(), *self._paired)
+        self._memory.stepper.phase = layout.STIFFENED
+        self._advance = self._make_advance()
+
     def _switch_method(self, method: SteppingMethod) -> None:
         """Continue with another method."""
         stepper = self._memory.stepper
         self._changes.add(self._method, float(stepper.t))
-        explicit, self._method, form = self._method, method, self._compiled.form
+        self._method = method
         self._method_text = self._changes.description(method)
-        # where slips of contacts begin equations are stiff for a short time, again and again
-        pairs = method.implicit and stepper.unilateral and form.explicit and form.form.size == stepper.states
-        self._paired = (explicit, method) if pairs else ()
-        if pairs:
-            self._memory.take_pair(self._kernels(), explicit, method)
-            self._paired_changes = 0
-        else:
-            self._memory.take(self._kernels(), method)
+        self._memory.take(self._kernels(), method)
         stepper.stiff_steps, stepper.nonstiff_steps = 0, 0
         self._advance = self._make_advance()
 

@@ -347,6 +347,11 @@ def restore(target: Record, source: Record) -> None:
     target.__dict__["_blocks"] = dict(source.__dict__.get("_blocks", {}))
 
 
+def allocated(record: Record) -> tuple[str, ...]:
+    """The fields of a record that `allocate` has given arrays."""
+    return tuple(record.__dict__.get("_blocks", {}))
+
+
 class _Plan(NamedTuple):
     """The layout of arrays in one block of memory."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +32,7 @@ from draisine.simulation.ensemble.batch_stepper import (
     wide_dynamics,
     wide_margins,
 )
+from draisine.simulation.ensemble.contact_runs import ContactRun, ContactRuns, runs_in_one_memory
 from draisine.simulation.ensemble.outputs import Reporter
 from draisine.simulation.ensemble.problem import BAD_VALUES
 from draisine.simulation.ensemble.residuals import OFF, broken_samples, checked_rows, residual_kernel
@@ -98,6 +99,11 @@ class Shared:
         """Whether single runs neither derive, compile nor interpret anything: those of contacts that open."""
         return bool(self.equations.unilateral) and self.choices.compiled(self.equations.choice).switching is None
 
+    @cached_property
+    def in_one_memory(self) -> bool:
+        """Whether single runs of contacts that open are made one after the other in one memory."""
+        return self.side_by_side_singles and runs_in_one_memory(self.choices.compiled(self.equations.choice), self.chosen)
+
     def ready(self, first: BatchTargets) -> None:
         """Compile what every block needs before threads start. `first` is one sample as a trial."""
         self.prepare(self.equations.choice)
@@ -105,6 +111,7 @@ class Shared:
         if self.side_by_side_singles:
             stepping_loop(unilateral=True)
             residual_kernel(self.equations)
+            _ = self.in_one_memory
             if self.chosen.if_stiff is not None:
                 stepping_loop(implicit=True, unilateral=True)
                 _ = self.choices.compiled(self.equations.choice).form
@@ -217,6 +224,8 @@ class Worker:
             contact_names(s.equations),
             np.full((len(requested), 1 + 2 * len(s.equations.unilateral)), np.nan),
         )
+        if s.in_one_memory:
+            single &= ~self._run_contacts(requested, single & starts.solved & (choice_of == 0), x, finished, residuals)
         for index in np.flatnonzero(single):
             if s.stop[0]:
                 return None
@@ -449,6 +458,68 @@ class Worker:
 
     # ----------------------------------------------------------------------------------------------- single runs
 
+    def _run_contacts(self, requested: BatchTargets, which: Bools, x: Reals, into: Finished, residuals: Reals) -> Bools:
+        """Runs of contacts that open, in one memory; return which of them are not left to the driver of single runs."""
+        s, made = self._shared, dict[int, ContactRun]()
+        for index in np.flatnonzero(which).tolist():
+            run = None if s.stop[0] else self._contact_runs(x[index], requested.inputs[index], requested.parameters[index])
+            if run is None:
+                continue
+            largest = max(float(np.abs(x[index]).max(initial=0.0)), float(np.abs(run.states).max()))
+            if small_scale_atol(s.chosen.method, largest, x[index]) is None:
+                made[index] = run
+                self._store_contacts(requested, index, x[index], run, into)
+        if made:
+            self._report_contacts(requested, made, into, residuals)
+        done = np.zeros(len(which), dtype=bool)
+        done[list(made)] = True
+        return done
+
+    @cached_property
+    def _contact_runs(self) -> ContactRuns:
+        s = self._shared
+        compiled = s.choices.compiled(s.equations.choice)
+        return ContactRuns(compiled, s.choices.margins_of, s.chosen, s.until, s.samples, s.stop)
+
+    def _store_contacts(self, requested: BatchTargets, index: int, x: Reals, run: ContactRun, into: Finished) -> None:
+        """What is kept of one of these runs besides its outputs."""
+        s, events = self._shared, self._shared.equations.event_list
+        into.first[index], into.count[index] = np.nan, 0
+        for k, time in zip(run.event_index.tolist(), run.event_time.tolist(), strict=True):
+            into.first[index, k] = np.fmin(into.first[index, k], time)
+            into.count[index, k] += 1
+        into.status[index] = str(Ending.FINISHED) if run.stopped < 0 else str(events[run.stopped].ending)
+        into.event[index] = "" if run.stopped < 0 else events[run.stopped].name
+        into.ended[index], into.steps[index] = run.ended, run.accepted + run.rejected
+        into.evaluations[index], into.contact_least[index] = run.evaluations, run.contact_least
+        beyond = self._beyond(s.equations, x, requested.inputs[index], requested.parameters[index])
+        into.warnings[index] = SEPARATOR.join(beyond)
+        if run.modes.changes:
+            into.contacts[index] = contact_counts(run.modes, into.contact_names)
+
+    def _report_contacts(self, requested: BatchTargets, made: Mapping[int, ContactRun], into: Finished, residuals: Reals) -> None:
+        """Outputs and residuals of these runs, all at once."""
+        s = self._shared
+        runs = np.concatenate([np.full(run.samples + 1, index) for index, run in made.items()])
+        places = np.concatenate([[*range(run.samples), len(s.samples)] for run in made.values()])
+        times = np.concatenate([[*s.samples[: run.samples], run.ended] for run in made.values()])
+        points = times, np.vstack([run.states for run in made.values()]), requested.inputs[runs]
+        p = np.vstack([run.parameters for run in made.values()])
+        into.values[list(made)] = np.nan
+        into.values[runs, places] = s.reporter(s.equations, *points, p)
+        kernel = residual_kernel(s.equations)
+        if kernel is not None:
+            residuals[runs, 1 + places] = kernel.map(times[:, None], *points[1:], p)[0]
+
+    def _beyond(self, e: Equations, x: Reals, u: Reals, p: Reals) -> list[str]:
+        """Texts of the events beyond which a run starts."""
+        kernel, events = self._shared.choices.compiled(e.choice).events, e.event_list
+        if kernel is None:
+            return []
+        return [
+            starts_beyond(events[k].name) for k in np.flatnonzero(passed_at_start(events, np.ravel(kernel([0.0], x, u, p)[0])))
+        ]
+
     def _run_single(
         self, requested: BatchTargets, index: int, into: Finished, start: tuple[Reals, Choice] | None, residuals: Reals
     ) -> None:
@@ -479,10 +550,7 @@ class Worker:
         into.ended[index], into.steps[index] = run.final_time, run.accepted + run.rejected
         into.evaluations[index] = run.evaluations
         into.contact_least[index] = run.contact_least
-        kernel = s.choices.compiled(fitting.choice).events
-        values = np.zeros(len(names)) if kernel is None else np.ravel(kernel([0.0], x0, u, p)[0])
-        beyond = [starts_beyond(names[k]) for k in np.flatnonzero(passed_at_start(e.event_list, values))]
-        into.warnings[index] = SEPARATOR.join([*beyond, *run.cautions])
+        into.warnings[index] = SEPARATOR.join([*self._beyond(fitting, x0, u, p), *run.cautions])
         if run.modes.changes:
             into.contacts[index] = contact_counts(run.modes, into.contact_names)
         done = 0

@@ -32,7 +32,8 @@ from draisine.simulation.ensemble.storage import Column
 from draisine.simulation.methods.selection import Method, check_atol, check_step, select_method
 
 BLOCK = 1024  # runs per call of compiled code: enough that Python's overhead is small
-SINGLE_BLOCK = 16  # the same where each run takes many calls: threads begin with the first runs, and end together
+SINGLE_BLOCK = 16  # the same of runs one after the other: threads begin with the first runs, and end together …
+BLOCKS = 64  # … which larger blocks do, too, if there are so many
 ROOM = 2_000_000  # largest number of stored values of a block
 
 
@@ -80,7 +81,7 @@ class Task:
     def block(self) -> int:
         """Runs per block, limited by memory."""
         width = len(self.problem.equations.states) + len(self.outputs)
-        most = SINGLE_BLOCK if self.problem.equations.unilateral else BLOCK
+        most = min(BLOCK, max(SINGLE_BLOCK, self.problem.count // BLOCKS)) if self.problem.equations.unilateral else BLOCK
         return max(1, min(most, self.chunk, ROOM // ((len(self.samples) + 1) * width)))
 
     def description(self) -> dict[str, Any]:

@@ -66,6 +66,20 @@ def combine(c: ContactModes, code: int) -> bool:
 
 def solve_complementarity(c: ContactModes) -> int:
     """The modes, forces and results of the active contacts, in `best`, `best_reaction`, `best_result`, `best_direction`."""
+    outcome = iterate_to_modes(c)
+    if outcome == FOUND and not may_be_indeterminate(c):
+        return outcome
+    return solve_by_enumeration(c, outcome)
+
+
+def solve_any(c: ContactModes) -> int:
+    """The same where any solution will do: whether there are others is not examined."""
+    outcome = iterate_to_modes(c)
+    return outcome if outcome == FOUND else solve_by_enumeration(c, outcome)
+
+
+def iterate_to_modes(c: ContactModes) -> int:
+    """The modes that iterated forces show: FOUND, or INCONSISTENT where these are not right."""
     for i in range(c.contacts):
         for w in range(2):
             c.best_direction[i, w] = c.direction[i, w]
@@ -74,9 +88,7 @@ def solve_complementarity(c: ContactModes) -> int:
         outcome = FOUND
         keep_best(c)
         prefer_sticking(c)
-    if outcome == FOUND and not may_be_indeterminate(c):
-        return outcome
-    return solve_by_enumeration(c, outcome)
+    return outcome
 
 
 def prefer_sticking(c: ContactModes) -> None:
@@ -318,6 +330,8 @@ def project_resistance(c: ContactModes, i: int) -> float:
 
 
 def add_force(c: ContactModes, row: int, change: float) -> None:
+    if change == 0.0:
+        return
     c.reaction[row] += change
     for k in range(c.rows):
         c.result[k] += change * c.delassus[row, k]  # symmetric

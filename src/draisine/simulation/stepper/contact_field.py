@@ -19,6 +19,7 @@ from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 from draisine.simulation.stepper.layout import Stepper
 
 REMOVED = 1e-7  # relative change of forces at which the compliance is removed
+SETTLED = 1e-13  # the same of the next one, as the last two let expect it
 MOST_ITERATIONS = 40
 
 
@@ -166,9 +167,10 @@ def add_column(c: ContactModes, size: int, row: int) -> int:
 
 def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
     """Solve for the forces, in `field_force`."""
+    before = 1.0
     for a in range(size):
         c.field_force[a] = 0.0
-    for _ in range(MOST_ITERATIONS):
+    for iteration in range(MOST_ITERATIONS):
         for a in range(size):
             c.field_new[a] = c.field_side[a] + c.compliance[int(c.field_row[a])] * c.field_force[a]
         lu_solve(c.field_matrix, c.field_pivot, size, c.field_new)
@@ -179,6 +181,9 @@ def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
             c.field_force[a] = c.field_new[a]
         if not compliant or not change > REMOVED * REMOVED * length:
             return
+        if iteration > 0 and not change * (change / before) > SETTLED * SETTLED * length:
+            return  # the next change would be smaller by as much as this one
+        before = change
     for a in range(size):
         c.field_force[a] = math.nan
 

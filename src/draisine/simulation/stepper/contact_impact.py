@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.stepper.contact_complementarity import solve_complementarity
+from draisine.simulation.stepper.contact_complementarity import solve_any
 from draisine.simulation.stepper.contact_laws import has_normal, is_joint, kinetic, resists, static
 from draisine.simulation.stepper.contact_layout import (
     FOUND,
@@ -418,7 +418,7 @@ def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
         if c.active[i] != 0 and has_normal(c, i) and returns_slip(c, i) and c.speed[int(c.normal[i])] < -collides:
             for w in range(c.ways[i]):
                 c.target[int(c.tangential[i]) + w] += c.landing[4 * i] * c.speed[int(c.tangential[i]) + w]
-    outcome = solve_complementarity(c)
+    outcome = solve_any(c)
     for i in range(c.contacts):
         if is_joint(c, i):
             c.active[i] = 1

@@ -64,6 +64,7 @@ class ContactModes(Record):
     bias: Vector  # (m)
     speed: Vector  # (m)
     gap: Vector  # (c)
+    at_end: int  # 1 if these are the terms at the end of the step
     coefficient: Vector  # (3 c) static and kinetic friction, −1 for infinite, or forces without a normal row; restitution
     # (4 c) tangential restitution; what must be positive where an open contact closes; scale of the slip across; size of what may
     # be flown past, 0 for none

@@ -74,7 +74,7 @@ ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding e
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
 NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
-PROJECTIONS = 2
+PROJECTIONS = 2  # the velocities of the first one are those of positions before it
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
 MOST_SEQUENTIAL = 2000  # the same, where they come one after the other
@@ -425,18 +425,19 @@ def settle(s: Stepper, ended: int, which: int) -> int:
         c.target[k] = c.offset[k]
     stopped = ended if which == 1 else -1
     stops = stopped >= 0 and mode_of(c, stopped) == SLIP  # others may stop with it, as edges of one block do
+    least = zero_slip(s)
     for i in range(c.contacts):
         size = tangential_size(c, i, c.speed)
-        slips = size > zero_slip(s) and (mode_of(c, i) != STICK or collided(c)) and not (i == stopped and c.ways[i] == 1)
+        slips = size > least and (mode_of(c, i) != STICK or collided(c)) and not (i == stopped and c.ways[i] == 1)
         c.settled[i] = 1 if c.active[i] != 0 and slips and c.coefficient[3 * i + 1] >= 0.0 else 0
         for w in range(c.ways[i]):
             c.direction[i, w] = c.speed[int(c.tangential[i]) + w] / size if c.settled[i] != 0 else 0.0
-        goes_on = i != stopped and not (stops and size <= zero_slip(s))
+        goes_on = i != stopped and not (stops and size <= least)
         if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and goes_on and not collided(c):
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
     if s.switches_here == 0 and not collided(c):
-        release_resting(c, zero_slip(s))
+        release_resting(c, least)
     c.outcome = FOUND
     if not (s.phase != FRESH and not collided(c) and expect_modes(c, ended, which)):
         c.outcome = solve_complementarity(c)

@@ -25,8 +25,11 @@ TURNING = (
     100.0  # times SLIPPING, which is the same of rounding errors: a slip that turns, or whose direction has no motion, is zero
 )
 MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
-STRAIGHT = 0.01  # tangent of the angle between a slip and its deceleration up to which it stops without turning
+STRAIGHT = 1e-4  # tangent of the angle between a slip and its deceleration up to which it stops without turning
 PART_OF_STOP = 0.6  # of the time until it stops, in a step
+# The same where what a slip turns is nearly zero: an error in it matters less.
+LATE, PART_NEAR_END = 1e3, 0.7
+FINAL, PART_AT_END = 30.0, 0.95
 MOST_TURNED = 0.4  # sine of the angle by which a slip may turn in a step
 
 
@@ -113,6 +116,7 @@ def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
     Jacobian at the start, does not see that."""
     c, factor = s.modes, 1.0
     examined = False
+    c.at_end = 0
     for i in range(c.contacts):
         examined = examined or slips_in_plane(c, i) or (m.implicit != 0 and c.ways[i] > 1 and mode_of(c, i) == SLIP)
     if not examined or s.adaptive == 0:
@@ -122,6 +126,7 @@ def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
     else:
         copy(s.new, s.point, s.width)
     load_terms_at(s, s.t + min(cut, 1.0) * h)
+    c.at_end = 1 if cut > 1.0 else 0
     least = TURNING * zero_slip(s)
     for i in range(c.contacts):
         if c.ways[i] < 2 or mode_of(c, i) != SLIP:
@@ -145,7 +150,7 @@ def begins_to_slip(c: ContactModes) -> bool:
 
 def follow_slips(s: Stepper) -> int:
     """After an accepted step: the directions of slips, and the margin of one that has stopped; −1 for none."""
-    c, loaded = s.modes, False
+    c, loaded, zero = s.modes, False, 0.0
     for i in range(c.contacts):
         k, row = MODE_ENTRIES * i, c.first_margin + 2 * i + 1
         grown = slips_in_plane(c, i)
@@ -153,10 +158,11 @@ def follow_slips(s: Stepper) -> int:
         if not grown and not grows:
             continue
         if not loaded:
-            load_terms(s)
-            loaded = True
+            if c.at_end == 0:
+                load_terms(s)
+            loaded, zero = True, zero_slip(s)
         size = tangential_size(c, i, c.speed)
-        if grown and (size < zero_slip(s) or (size < TURNING * zero_slip(s) and turned(c, i))):
+        if grown and (size < zero or (size < TURNING * zero and turned(c, i))):
             return row
         take_own_direction(s, i)
     if loaded:
@@ -172,6 +178,7 @@ def limit_to_stops(s: Stepper) -> None:
     c, n = s.modes, s.modes.velocities
     if s.adaptive == 0 or s.tableau.implicit != 0:
         return
+    zero = zero_slip(s)
     for i in range(c.contacts):
         if not slips_in_plane(c, i):
             continue
@@ -184,8 +191,13 @@ def limit_to_stops(s: Stepper) -> None:
         along = -(c.speed[t] * first + c.speed[t + 1] * second)  # b |s|
         across = abs(c.speed[t] * second - c.speed[t + 1] * first)  # ω |s|
         if across > STRAIGHT * along:
-            left = size * size / max(along, across)
-            s.h = math.copysign(min(abs(s.h), PART_OF_STOP * left), s.h)
+            left, part = size * size / max(along, across), PART_OF_STOP
+            turning = size * min(1.0, across / along) if along > 0.0 else size
+            if turning < FINAL * zero:
+                part = PART_AT_END
+            elif turning < LATE * zero:
+                part = PART_NEAR_END
+            s.h = math.copysign(min(abs(s.h), part * left), s.h)
 
 
 def take_own_direction(s: Stepper, i: int) -> None:

@@ -49,11 +49,14 @@ NONFINITE_VALUES = 3
 FRESH = 0  # only t and x are known
 CHANGED = 1  # the driver changed inputs, state or kernels: recompute derivatives, keep step and event signs
 RUNNING = 2
+STIFFENED = 3  # an explicit run has got memory for an implicit method, too, which takes the next step
 
 # Accepted steps of an implicit method between two checks whether it is still needed.
 STIFFNESS_CHECK_INTERVAL = 10
-# Step times spectral radius up to which an explicit method makes steps as long as those of the implicit one.
-CLOSE_TO_BORDER = 6.0
+# Step times spectral radius up to which two steps of the explicit method take no longer than one of the implicit one.
+CLOSE_TO_BORDER = 12.0
+# Explicit steps after which a return from the implicit method was worthwhile.
+WORTHWHILE_STEPS = 60
 # Part of the last explicit step that an implicit method begins with: its error estimate may be larger.
 FIRST_PART = 0.1
 # Least margin of a contact before the first step.
@@ -143,6 +146,7 @@ class Stepper(Record):
     # addresses of kernels of (t, x, u, p), 0 for none
     dynamics: int
     project: int
+    deviation: int  # the error of the projection alone, where that takes far less time
     monitor: int
     event_kernel: int
     contact_kernel: int  # of contact margins, where they are monitored

@@ -57,6 +57,7 @@ from draisine.simulation.stepper.layout import (
     RUNNING,
     SOLVED,
     STIFF,
+    STIFFENED,
     STIFFNESS_CHECK,
     STIFFNESS_CHECK_INTERVAL,
     STOPPED,
@@ -96,7 +97,7 @@ SHORT = 0.1  # steps at the end of a mode, relative to its first one, that are n
 def advance(s: Stepper) -> int:
     """Continue the run until something stops the loop; return the reason."""
     if s.phase != RUNNING:
-        reason = begin(s)
+        reason = continue_stiffened(s) if s.paired != 0 and s.phase == STIFFENED else begin(s)
         if reason != CONTINUE:
             return reason
     for _ in range(s.budget):
@@ -437,6 +438,13 @@ def continue_implicitly(s: Stepper, stable: bool) -> int:
     return begin_method(s)
 
 
+def continue_stiffened(s: Stepper) -> int:
+    """The first change to the implicit method of a pair, for which the driver has made the memory meanwhile: nothing else has
+    changed, so that the run goes on as one that has had it from its start."""
+    s.phase = RUNNING
+    return continue_implicitly(s, begins_to_slip(s.modes))
+
+
 def continue_explicitly(s: Stepper) -> int:
     """Change to the explicit method of a pair."""
     take_explicit(s)
@@ -509,7 +517,8 @@ def project(s: Stepper, m: Tableau) -> int:
     s.time[0] = s.t
     threshold = s.tight if s.condition > s.close else s.threshold
     s.unprojected = 0.0
-    for i in range(s.projections):  # Newton steps
+    exact = s.deviation != 0 and s.projections > 0 and lies_on_constraints(s, threshold)
+    for i in range(0 if exact else s.projections):  # Newton steps
         copy(s.x, s.point, s.width)
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
         if i == 0:
@@ -524,6 +533,8 @@ def project(s: Stepper, m: Tableau) -> int:
             return NOT_FINITE
         copy(s.new, s.x, s.states)
         moved = True
+    if s.unilateral != 0 and moved:
+        s.modes.at_end = 0
     s.leaps = 0
     if s.switching != 0:
         if at_restart(s):
@@ -541,6 +552,17 @@ def project(s: Stepper, m: Tableau) -> int:
             s.failed_index, s.failed_kind, s.bad_time = bad, 0, s.t
             return NOT_FINITE
     return BROKEN if broken else CONTINUE
+
+
+def lies_on_constraints(s: Stepper, threshold: float) -> bool:
+    """Whether the residual is below the threshold, which most often shows that there is nothing to project; then as `project`
+    would leave it."""
+    if s.unilateral != 0 and s.modes.usual != 0:
+        return False  # the projection of these modes is short
+    copy(s.x, s.point, s.width)
+    call_kernel(s.deviation, (s.time, s.point, s.u, s.parameters), (s.scalar,))
+    s.unprojected = s.scalar[0]
+    return s.scalar[0] <= threshold
 
 
 def well_conditioned(s: Stepper) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel
 from draisine.codegen.restricted.entry import Code, Entry
+from draisine.codegen.restricted.types import allocated
 from draisine.program.equations import Event
 from draisine.results.status import Ending
 from draisine.simulation.event_polynomials import BernsteinBasis, bernstein_basis
@@ -23,7 +24,7 @@ from draisine.simulation.stepper.contact_memory import (
     grow_changes,
     use_usual_modes,
 )
-from draisine.simulation.stepper.layout import CLOSE_TO_BORDER, Stepper, Tableau
+from draisine.simulation.stepper.layout import CLOSE_TO_BORDER, WORTHWHILE_STEPS, Stepper, Tableau
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledForm
@@ -57,6 +58,7 @@ class Kernels(NamedTuple):
     saltation: int = 0  # (t, (x, S, ẋ), u, p and branches) → these functions, their derivatives in k directions, and rates …
     variations: int = 0  # … k
     unilateral: UnilateralKernels | None = None
+    deviation: int = 0  # the error of the projection
     mixed: tuple[int, int, int, int] = (0, 0, 0, 0)  # with mixed branches: derivative, rates, events and contact margins
 
     def extended(self, parameters: Reals) -> Reals:
@@ -332,6 +334,7 @@ class Memory:
         """Use other kernels with the same memory."""
         s = self.stepper
         s.dynamics, s.project, s.monitor = kernels.dynamics, kernels.project, kernels.monitor
+        s.deviation = kernels.deviation
         s.margin_kernel, s.switch_rate_kernel, s.saltation_kernel = kernels.margins, kernels.switch_rates, kernels.saltation
         s.mixed_dynamics, s.mixed_rates, s.mixed_events, s.mixed_contact = kernels.mixed
         s.prologue = 0 if kernels.hoisted is None else kernels.hoisted.prologue
@@ -366,14 +369,37 @@ class Memory:
         self._set_switches(switches)
 
     def take_pair(self, kernels: Kernels, explicit: SteppingMethod, implicit: SteppingMethod) -> None:
-        """Continue with an implicit method, in memory for both: the loop changes between them from now on."""
-        s = self.stepper
+        """Continue in memory for an implicit method beside the explicit one: the loop changes between them from now on, and all
+        that it knows is kept."""
+        s, phase = self.stepper, self.stepper.phase
+        modes = s.modes
+        known = {name: getattr(s, name) for name in allocated(s)}
+        parameters, usual = modes.all_parameters, modes.usual_parameters
         self.take(kernels, implicit, explicit)
+        for name, values in known.items():
+            if name != "parameters" and (taken := getattr(s, name)) is not values:
+                taken[tuple(slice(length) for length in values.shape)] = values
+        s.parameters[:] = parameters
+        renewed, s.modes = s.modes, modes
+        modes.mode, modes.all_parameters, modes.usual_parameters = renewed.mode, s.parameters, usual
+        use_usual_modes(modes, self._unilateral(kernels), s, kernels.project)
+        if modes.usual:
+            s.parameters = usual
         s.allocate({"explicit_atol": (s.states,), "implicit_atol": (s.states,), "method_time": (layout.METHOD_TIMES,)})
         s.explicit_tableau, s.implicit_tableau = _tableau(explicit.scheme), _tableau(implicit.scheme)
         s.explicit_rtol, s.implicit_rtol = getattr(explicit, "rtol", 0.0), s.rtol
         s.explicit_atol[:], s.implicit_atol[:] = getattr(explicit, "atol", 0.0), s.atol
-        s.paired, s.uses_implicit, s.method_changes, s.nonstiff_limit = 1, 1, 0, CLOSE_TO_BORDER
+        s.paired, s.uses_implicit, s.method_changes, s.nonstiff_limit = 1, 0, 0, CLOSE_TO_BORDER
+        s.returned_at = -WORTHWHILE_STEPS  # none yet
+        step = s.h
+        self._settings(explicit)
+        s.tableau, s.starter, s.h = s.explicit_tableau, _tableau(explicit.starter), step
+        s.phase = phase
+
+    @staticmethod
+    def _unilateral(kernels: Kernels) -> UnilateralKernels:
+        assert kernels.unilateral is not None
+        return kernels.unilateral
 
     def take(self, kernels: Kernels, method: SteppingMethod, beside: SteppingMethod | None = None) -> None:
         """Continue with another method, or with equations of another pattern; records are kept. There is memory for a method

@@ -12,10 +12,9 @@ import math
 from draisine.simulation.stepper.contact_slip import begins_to_slip
 from draisine.simulation.stepper.dense_matrices import clear
 from draisine.simulation.stepper.explicit_rk import copy
-from draisine.simulation.stepper.layout import CLOSE_TO_BORDER, FIRST_PART, METHOD_TIMES, Stepper
+from draisine.simulation.stepper.layout import CLOSE_TO_BORDER, FIRST_PART, METHOD_TIMES, WORTHWHILE_STEPS, Stepper
 
 LEAST_LIMIT = 0.5
-WORTHWHILE_STEPS = 60  # explicit steps after which a return was worthwhile
 STEPS_BEFORE = 2  # implicit steps before the first check: Jacobians are then those of the present modes
 PRODUCTS = 8  # with the Jacobian, of a power iteration …
 FIRST_PRODUCTS = 4  # … the first of which are not counted
