@@ -138,6 +138,11 @@ class _Solver:
             yield from self.exchanged(change.low, change.high)
             return
         real, pairs, double = _modes_that_change(change)
+        if change.value is None and (change.before[4:] == change.after[4:]).all() and not _oscillations_begun(change):
+            several = list(self.exchanged(change.low, change.high, least=2))
+            if sum(event.change for event in several) == int((change.after - change.before)[:2].sum()) and several:
+                yield from several
+                return
         if change.value is not None:
             yield from self._described(change, change.value, None, real, pairs, double)
             return
@@ -157,10 +162,10 @@ class _Solver:
             value = 0.0, value[1]
         yield from self._described(change, *value, real, pairs, double)
 
-    def exchanged(self, low: float, high: float) -> Iterator[_Event]:
-        """One mode begins to grow and another ceases to, at the same value."""
+    def exchanged(self, low: float, high: float, least: int = 1) -> Iterator[_Event]:
+        """Modes that cross the axis, each by its shape: also one that begins to grow where another ceases to."""
         ends = [self.matrix(s) for s in (low, high)]
-        for value, eigenvalue, step in exchanges(self.matrices, low, high):
+        for value, eigenvalue, step in exchanges(self.matrices, low, high, least):
             yield _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
 
     # ------------------------------------------------------------ one mode
