@@ -68,7 +68,10 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
         return []
     result: list[Exchange] = []
     for members, others, count, change in found:
-        ends = (projector(first.right[:, members], first.left[:, members]), projector(last.right[:, others], last.left[:, others]))
+        ends = (
+            projector(first.right[:, members], first.left[:, members]),
+            projector(last.right[:, others], last.left[:, others]),
+        )
         crossing = _crossing(matrices, (low, high), _follower(matrices, ends, count))
         if crossing is None:
             return []

@@ -15,6 +15,8 @@ from draisine.stability.spectrum import left_vectors
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
+_LARGE = 1e6  # overlap with a mode next to a defective one, at most
+
 
 def overlaps(first: tuple[Complex, Complex], second: tuple[Complex, Complex]) -> Array:
     """tr(Pᵢ Qⱼ) of modes i and j (points, k, k), real parts, from right and left vectors (points, states, k) of both; NaN where
@@ -40,6 +42,6 @@ def projector(right: Complex, left: Complex) -> Complex:
 
 def shares(of: Complex, right: Complex, left: Complex) -> Array:
     """tr(P Qⱼ) of a projector P and each of some modes, absolute."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.abs(np.einsum("sj,st,tj->j", left, of, right) / np.einsum("sj,sj->j", left, right))
-    return np.where(np.isfinite(share), share, 0.0)
+    return np.where(np.isfinite(share), np.minimum(share, _LARGE), 0.0)

@@ -46,10 +46,19 @@ class Zones:
             first, final = brackets[k], brackets[last]
             k, start = last + 1, k
             group = brackets[start : last + 1]
-            if len(group) > 2 and not self._is_hidden(group) and self._neutral_by_rounding(group):
+            by_rounding = len(group) > 1 and not self._is_hidden(group) and self._neutral_by_rounding(group)
+            if by_rounding and len(group) > 2 and _nest(group):
                 yield from self._nested(group)
                 continue
-            yield Change(first.low, final.high, first.before, final.after, max(c.width for c in group))
+            width = max(c.width for c in group)
+            yield Change(
+                first.low,
+                final.high,
+                first.before,
+                final.after,
+                width,
+                self._zone(group) if by_rounding and len(group) == 2 else None,
+            )
 
     def _is_one(self, group: list[Change]) -> bool:
         """Whether brackets in sequence belong to one change."""
@@ -65,7 +74,18 @@ class Zones:
         if any(one.high != next_one.low for one, next_one in pairwise(group)):
             return False
         first, last = self._zone(group)
-        return last - first <= THIN * max(group[-1].width, abs(first))
+        thin = THIN * max(group[-1].width, abs(first))
+        return last - first <= thin or (len(group) == 2 and self._on_a_sample(group, thin))
+
+    def _on_a_sample(self, group: list[Change], thin: float) -> bool:
+        """Whether modes are neutral only because the sample between two brackets is their critical value: others that change next
+        to it do so in one of the brackets."""
+        one, next_one = group
+        more = (one.after[4:].sum() > one.before[4:].sum()) and (one.after[4:].sum() > next_one.after[4:].sum())
+        return (
+            bool(more)
+            and self.edge(next_one.low, next_one.high, one.after)[0] - self.edge(one.low, one.high, one.before)[0] <= thin
+        )
 
     def _is_hidden(self, group: list[Change]) -> bool:
         """Whether defective modes near zero hide all signs between the brackets."""
@@ -103,7 +123,7 @@ class Zones:
         after = final.after - final.before + first.after
         if (after != first.before).any():
             last, arrives = self._zone(group)
-            yield Change(first.low, final.high, first.before, after, final.width, 0.5 * (last + arrives))
+            yield Change(first.low, final.high, first.before, after, final.width, (last, arrives))
 
     def _zone(self, group: list[Change]) -> tuple[float, float]:
         """The last point with the numbers of modes before the brackets, and the first one with those behind them."""
@@ -130,6 +150,12 @@ class Zones:
     def arrives(self, low: float, high: float, counts: Counts) -> float:
         """The first point with such numbers of modes."""
         return multisect(lambda s: (self.counts(s) != counts).any(axis=1), low, high, _ROUNDS)[1]
+
+
+def _nest(group: list[Change]) -> bool:
+    """Whether the modes that become neutral in the first bracket are those that cease to be in the last one."""
+    first, final = group[0], group[-1]
+    return bool((first.after[4:] - first.before[4:] == final.before[4:] - final.after[4:]).all())
 
 
 def defective_near_zero(found: Spectrum) -> NDArray[np.bool_]:
