@@ -36,13 +36,22 @@ class Exchange(NamedTuple):
     change: int
 
 
-class _End(NamedTuple):
-    """Modes at an end of the interval: vectors, and groups of modes that coincide, each with its sign (1 grows, −1 decays) and
-    that of its frequency."""
+class ModesAt(NamedTuple):
+    """Modes at an end of the interval: vectors (states, modes), and groups of modes that coincide, each with its sign (1 grows,
+    −1 decays) and that of its frequency."""
 
     right: Complex
     left: Complex
     groups: list[tuple[list[int], int, int]]
+
+
+class CrossingModes(NamedTuple):
+    """Modes of one group at either end, how many of them change their sign, and by how many eigenvalues more one of them grows."""
+
+    first: list[int]
+    last: list[int]
+    count: int
+    change: int
 
 
 def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> list[Exchange]:
@@ -52,19 +61,8 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
         return []
     spectrum = Spectrum.of(both)
     first, last = (_end(spectrum, i) for i in range(2))
-    share = overlaps((first.right[None], first.left[None]), (last.right[None], last.left[None]))[0]
-    found: list[tuple[list[int], list[int], int, int]] = []
-    for members, sign, turn in first.groups:
-        for others, other_sign, other_turn in last.groups:
-            if sign * other_sign >= 0:
-                continue
-            common = float(share[np.ix_(members, others)].sum())
-            count = round(common) if np.isfinite(common) else -1
-            if abs(common - count) > _WHOLE or count < 0 or (count and turn != other_turn):
-                return []  # not distinguished
-            if count and turn >= 0:
-                found.append((members, others, count, other_sign * (2 if turn else 1)))
-    if sum(count for _, _, count, _ in found) < least:
+    found = crossing_modes(first, last) or []
+    if sum(one.count for one in found) < least:
         return []
     result: list[Exchange] = []
     for members, others, count, change in found:
@@ -79,18 +77,40 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
     return sorted(result, key=lambda one: one.value)
 
 
-def _end(spectrum: Spectrum, i: int) -> _End:
-    values, right, left = (part[0] for part in vectors(spectrum.matrices[i][None]))
-    order = nearest_first(np.abs(values[:, None] - spectrum.values[i])[None])[0]
-    errors, known = spectrum.errors[i][order], spectrum.values[i][order]
-    signs = (spectrum.growing[i].astype(int) - spectrum.decaying[i].astype(int))[order]
-    turns = np.where(spectrum.oscillating[i], np.sign(spectrum.values[i].imag), 0).astype(int)[order]
+def crossing_modes(first: ModesAt, last: ModesAt) -> list[CrossingModes] | None:
+    """Which modes change their signs, of pairs the upper ones; None where shapes do not distinguish them."""
+    share = overlaps((first.right[None], first.left[None]), (last.right[None], last.left[None]))[0]
+    found = []
+    for members, sign, turn in first.groups:
+        for others, other_sign, other_turn in last.groups:
+            if sign * other_sign >= 0:
+                continue
+            common = float(share[np.ix_(members, others)].sum())
+            count = round(common) if np.isfinite(common) else -1
+            if abs(common - count) > _WHOLE or count < 0 or (count and turn != other_turn):
+                return None
+            if count and turn >= 0:
+                found.append(CrossingModes(members, others, count, other_sign * (2 if turn else 1)))
+    return found
+
+
+def grouped(values: Complex, errors: Array, least: Array, right: Complex, left: Complex) -> ModesAt:
+    """Modes with their signs, those real parts and frequencies that are above `least`; equal ones, up to errors, as groups."""
+    signs = np.where(np.abs(values.real) > least, np.sign(values.real), 0).astype(int)
+    turns = np.where(np.abs(values.imag) > least, np.sign(values.imag), 0).astype(int)
     groups: list[tuple[list[int], int, int]] = []
     for sign in (-1, 1):
         for turn in (-1, 0, 1):
             some = np.flatnonzero((signs == sign) & (turns == turn))
-            groups += [(some[group].tolist(), sign, turn) for group in clusters(known[some], errors[some])]
-    return _End(right, left, groups)
+            groups += [(some[group].tolist(), sign, turn) for group in clusters(values[some], errors[some])]
+    return ModesAt(right, left, groups)
+
+
+def _end(spectrum: Spectrum, i: int) -> ModesAt:
+    values, right, left = (part[0] for part in vectors(spectrum.matrices[i][None]))
+    order = nearest_first(np.abs(values[:, None] - spectrum.values[i])[None])[0]
+    errors = spectrum.errors[i][order]
+    return grouped(spectrum.values[i][order], errors, errors, right, left)
 
 
 def _follower(matrices: Matrices, ends: tuple[Complex, Complex], count: int) -> Callable[[float], complex]:
