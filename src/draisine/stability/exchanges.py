@@ -46,11 +46,11 @@ class ModesAt(NamedTuple):
 
 
 class CrossingModes(NamedTuple):
-    """Modes of one group at either end, how many of them change their sign, and by how many eigenvalues more one of them grows."""
+    """Modes of one group at either end, how many of them change their sign, and the change of one in growing eigenvalues."""
 
     first: list[int]
     last: list[int]
-    count: int
+    number: int
     change: int
 
 
@@ -62,7 +62,7 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
     spectrum = Spectrum.of(both)
     first, last = (_end(spectrum, i) for i in range(2))
     found = crossing_modes(first, last) or []
-    if sum(one.count for one in found) < least:
+    if sum(one.number for one in found) < least:
         return []
     result: list[Exchange] = []
     for members, others, count, change in found:

@@ -2,7 +2,7 @@
 
 With right and left eigenvectors v and w of modes i at one value and j at the other, tr(Pᵢ Qⱼ) of their projectors P = v wᵀ / wᵀv
 is 1 for a mode that has kept its shape and 0 for any two others, however similar their shapes are, and whatever the units of the
-states. Rows and columns add up to 1. Where eigenvalues coincide, vectors are any of their space; only sums over them have a meaning.
+states. Rows and columns add up to 1. Where eigenvalues coincide, vectors are any of their space: only their sums count.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def explained(current: Place, upcoming: Place, neutral: int, pairs: int, real: i
     if not (max(grow, then_grow) and max(decay, then_decay)):
         return True
     crossing = crossing_modes(current.modes, upcoming.modes) or []
-    numbers = {size: sum(one.count for one in crossing if abs(one.change) == size) for size in (1, 2)}
+    numbers = {size: sum(one.number for one in crossing if abs(one.change) == size) for size in (1, 2)}
     return numbers[1] <= real and numbers[2] <= pairs
 
 
@@ -134,7 +134,7 @@ def _imaginary(
     ends: list[Complex] | None,
     matrix: MatrixAt,
 ) -> tuple[CurvePoint, float] | None:
-    """Where an eigenvalue is imaginary: that whose shape is that of the modes at both ends, or else the nearest to a given one."""
+    """Where an eigenvalue is imaginary: that with the shape of the modes at both ends, or else the nearest to a given one."""
 
     def eigenvalue(point: CurvePoint) -> complex:
         place = Place(point, matrix(point))

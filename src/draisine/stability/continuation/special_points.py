@@ -1,8 +1,8 @@
 """Special points of a branch: folds, branch points, Hopf points, zero crossings of real modes.
 
 Each is bracketed by a change of sign and solved on the curve itself. A branch point, where the tangent is not unique, is solved
-by an extended system, F + β ψ = 0, F_yᵀ ψ = 0, ψᵀψ = 1, which is regular there (Moore 1980). Special points explain the numbers of
-growing modes on both sides; a step in which they do not has several that hide each other, and is halved.
+by an extended system, F + β ψ = 0, F_yᵀ ψ = 0, ψᵀψ = 1, which is regular there (Moore 1980). Special points explain the numbers
+of growing modes on both sides; a step in which they do not has several that hide each other, and is halved.
 """
 
 from __future__ import annotations
