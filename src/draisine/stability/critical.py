@@ -136,6 +136,11 @@ class _Event:
     uncertainty: float = 0.0
 
 
+def _within(event: _Event, zone: tuple[float, float]) -> _Event:
+    """An event of which only a zone is known: at its middle."""
+    return replace(event, value=0.5 * (zone[0] + zone[1]), uncertainty=0.5 * (zone[1] - zone[0]))
+
+
 class _Solver:
     """Solves for the critical values in brackets of one sweep."""
 
@@ -148,18 +153,19 @@ class _Solver:
     def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
         """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
         if (change.before == change.after).all():  # a mode touches the axis, or two exchange their signs
-            yield from self.exchanged(change.low, change.high)
+            for event in self.exchanged(change.low, change.high):
+                yield event if change.zone is None else _within(event, change.zone)
             return
         real, pairs, double = _modes_that_change(change)
         if change.zone is None and (change.before[4:] == change.after[4:]).all() and not _oscillations_begun(change):
-            several = list(self.exchanged(change.low, change.high, least=2))
+            hidden = change.before[4] > self.zeros  # det A has the signs of others, too, that rounding makes neutral here
+            several = list(self.exchanged(change.low, change.high, least=1 if hidden else 2))
             if sum(event.change for event in several) == int((change.after - change.before)[:2].sum()) and several:
                 yield from several
                 return
         if change.zone is not None:
-            middle, half = 0.5 * (change.zone[0] + change.zone[1]), 0.5 * (change.zone[1] - change.zone[0])
-            for event in self._described(change, middle, None, real, pairs, double):
-                yield replace(event, uncertainty=half)
+            for event in self._described(change, 0.5 * (change.zone[0] + change.zone[1]), None, real, pairs, double):
+                yield _within(event, change.zone)
             return
         value = self._solved(change, real, pairs, double)
         if value is None:
