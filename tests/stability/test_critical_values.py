@@ -13,6 +13,7 @@ import draisine as dr
 from draisine.stability.critical import BEGINS, ENDS, Critical, critical_values
 from draisine.stability.mode_names import PAIR, ZERO
 from draisine.stability.spectrum import Spectrum
+from members import members
 
 S, L = sp.symbols("s lambda")
 
@@ -395,3 +396,53 @@ def test_an_interval_of_neutral_modes_is_none_of_rounding() -> None:
         found = [c for c in found_in(given, np.linspace(0, 1, 40)) if c.change]
         assert [c.change for c in found] == [-1, 1]
         assert [c.value for c in found] == pytest.approx([a, b], abs=1e-9)
+
+
+DISTANCES = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2)
+
+
+@pytest.mark.parametrize("seed", members(range(60), quick=16))
+def test_every_mode_that_crosses_is_listed_whatever_others_do_beside_it(seed: int) -> None:
+    """Two to four modes, real or pairs, of equal or other frequencies, cross at one value or next to it, in any direction."""
+    rng = np.random.default_rng([seed, 1])
+    at, slope, rate = float(rng.choice([0.45, 0.25, rng.uniform(0.2, 0.8)])), float(rng.uniform(0.3, 3)), float(rng.uniform(1, 5))
+    crossing = []
+    for k in range(2 + seed % 3):
+        own = float(rng.choice([slope, rng.uniform(0.3, 3)]) * rng.choice([-1, 1]))
+        crossing.append(
+            (at + (float(rng.choice(DISTANCES)) if k else 0.0), own, float(rng.choice([0.0, rate, rng.uniform(1, 5)])))
+        )
+    given = beside_each_other(rng, [(zero_of_order(1, c, own), w) for c, own, w in crossing], seed % 4)
+    found = found_in(given, np.linspace(0, 1, (2, 11, 200, 201)[seed % 4]))
+    left = [(c, w, (2 if w else 1) * int(np.sign(own))) for c, own, w in crossing]
+    for one in found:
+        fits = [x for x in left if abs(x[0] - one.value) < 1e-8 and abs(x[1] - one.eigenvalue.imag) < 1e-5 and x[2] == one.change]
+        assert fits, (one, left)
+        left.remove(min(fits, key=lambda x: abs(x[0] - one.value)))
+    assert not left
+
+
+@pytest.mark.parametrize("order", range(3, 10))
+@pytest.mark.parametrize("seed", members(range(6)))
+def test_a_zero_of_any_order_is_one_value_or_none(seed: int, order: int) -> None:
+    """Within its uncertainty, where |a (s − c)ᵐ| is below 1e-11 or so, nothing more can be said."""
+    rng = np.random.default_rng([seed, order])
+    at = float(rng.uniform(0.4, 0.6))
+    ((slope, rate),) = slopes_and_rates(rng, 1)
+    given = beside_each_other(rng, [(zero_of_order(order, at, slope), rate)], 1 + seed % 3)
+    found = found_in(given, np.linspace(0, 1, (2, 21, 40)[seed % 3]))
+    assert [c.change for c in found] == ([(2 if rate else 1) * np.sign(slope)] if order % 2 else [])
+    for c in found:
+        assert abs(c.value - at) <= c.uncertainty < 2 * (1e-10 / abs(slope)) ** (1 / order)
+        assert c.eigenvalue == pytest.approx(1j * rate, abs=1e-5) and c.as_data()["uncertainty"] == c.uncertainty
+
+
+@pytest.mark.parametrize("seed", members(range(12), quick=4))
+def test_modes_that_come_close_and_turn_away_do_not_cross(seed: int) -> None:
+    """[[a x, e], [e, −b x]]: one grows and one decays everywhere, and they exchange their shapes within e of x = 0."""
+    rng = np.random.default_rng([seed, 3])
+    at, (a, b), gap = float(rng.uniform(0.2, 0.8)), rng.uniform(0.3, 3, 2), 10.0 ** rng.uniform(-7, -2)
+    turn = rng.normal(size=(3, 3))
+    parts = [np.array([[-a * at, gap, 0], [gap, b * at, 0], [0, 0, -1.0]]), np.diag([a, -b, 0.0])]
+    given = Given(*[turn @ part @ np.linalg.inv(turn) for part in parts])
+    assert [c.change for c in found_in(given, np.linspace(0, 1, (2, 11, 200)[seed % 3]))] == []

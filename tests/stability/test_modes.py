@@ -227,3 +227,20 @@ def test_short_sweeps(count: int) -> None:
     found = dr.modes(dr.gallery.bicycle(), speed=speeds, states=("lean", "steer"))
     first = dr.linearize(dr.gallery.bicycle(), at={"speed": 5.0}, states=("lean", "steer")).essential().eigenvalues
     assert np.sort(found.eigenvalues[0].real) == pytest.approx(np.sort(first.real), rel=1e-9)
+
+
+@pytest.mark.parametrize("at", [sp.Rational(9, 20), sp.Rational(455, 1000), sp.Rational(1, 2)])
+@pytest.mark.parametrize("points", [2, 3, 11, 200, 201])
+def test_columns_follow_shapes_through_a_crossing(at: sp.Rational, points: int) -> None:
+    """Two real modes with constant shapes cross zero in opposite directions: straight lines, and two critical values."""
+    p, *x = sp.symbols("p x y z")
+    turn = sp.Matrix([[1, 2, 0], [0, 1, 1], [1, 0, -1]])
+    rates = turn * sp.diag(p - at, at - p, -1) * turn.inv() * sp.Matrix(x)
+    found = dr.modes(dr.first_order("two", dict(zip(x, rates, strict=True)), parameters={p: 0.4}), p=np.linspace(0, 1, points))
+    lines = {tuple(np.round(column, 9)) for column in found.eigenvalues.real.T}
+    assert lines == {
+        tuple(np.round(line, 9)) for line in (found.values - float(at), float(at) - found.values, -1 + 0 * found.values)
+    }
+    assert sorted(c.change for c in found.critical()) == [-1, 1]
+    np.testing.assert_allclose([c.value for c in found.critical()], float(at), rtol=0, atol=1e-12)
+    assert all(c.uncertainty == 0.0 for c in found.critical())

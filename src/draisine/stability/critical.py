@@ -12,7 +12,7 @@ meet, which have all digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,8 @@ class Critical:
 
     `change`: how many more eigenvalues grow above the value than below it: 1 or −1 for a real mode, 2 or −2 for a pair, 0 where
     an oscillation begins or ends, or a mode stops decaying. `zeros`: number of modes that are zero at every value.
+    `uncertainty`: within this of the value the real part is below its rounding error, as at a zero of higher order; zero where
+    the value is known to rounding itself.
     """
 
     kind: str
@@ -58,6 +60,7 @@ class Critical:
     change: int = 0
     zeros: int = 0
     unit: str = ""
+    uncertainty: float = 0.0
 
     def gradient(self) -> dict[str, float]:
         """Exact ∂value/∂parameter for every parameter of the model, with all other fixed quantities constant.
@@ -87,7 +90,16 @@ class Critical:
 
     def as_data(self) -> dict[str, Any]:
         z = self.eigenvalue
-        return {"kind": self.kind, self.over: self.value, "re": z.real, "im": z.imag, "change": self.change, "unit": self.unit}
+        own = {"uncertainty": self.uncertainty} if self.uncertainty else {}
+        return {
+            "kind": self.kind,
+            self.over: self.value,
+            "re": z.real,
+            "im": z.imag,
+            "change": self.change,
+            "unit": self.unit,
+            **own,
+        }
 
 
 def _ratio(above: str, below: str) -> str:
@@ -110,7 +122,7 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     events = [event for change in zones.joined(found.brackets) for event in solver.events(change)]
     events += [event for low, high in found.equal for event in solver.exchanged(low, high)]
     return [
-        Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit)
+        Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
         for e in sorted(events, key=lambda e: e.value)
     ]
 
@@ -121,6 +133,12 @@ class _Event:
     value: float
     eigenvalue: complex
     change: int
+    uncertainty: float = 0.0
+
+
+def _within(event: _Event, zone: tuple[float, float]) -> _Event:
+    """An event of which only a zone is known: at its middle."""
+    return replace(event, value=0.5 * (zone[0] + zone[1]), uncertainty=0.5 * (zone[1] - zone[0]))
 
 
 class _Solver:
@@ -135,11 +153,19 @@ class _Solver:
     def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
         """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
         if (change.before == change.after).all():  # a mode touches the axis, or two exchange their signs
-            yield from self.exchanged(change.low, change.high)
+            for event in self.exchanged(change.low, change.high):
+                yield event if change.zone is None else _within(event, change.zone)
             return
         real, pairs, double = _modes_that_change(change)
-        if change.value is not None:
-            yield from self._described(change, change.value, None, real, pairs, double)
+        if change.zone is None and (change.before[4:] == change.after[4:]).all() and not _oscillations_begun(change):
+            hidden = change.before[4] > self.zeros  # det A has the signs of others, too, that rounding makes neutral here
+            several = list(self.exchanged(change.low, change.high, least=1 if hidden else 2))
+            if sum(event.change for event in several) == int((change.after - change.before)[:2].sum()) and several:
+                yield from several
+                return
+        if change.zone is not None:
+            for event in self._described(change, 0.5 * (change.zone[0] + change.zone[1]), None, real, pairs, double):
+                yield _within(event, change.zone)
             return
         value = self._solved(change, real, pairs, double)
         if value is None:
@@ -157,10 +183,10 @@ class _Solver:
             value = 0.0, value[1]
         yield from self._described(change, *value, real, pairs, double)
 
-    def exchanged(self, low: float, high: float) -> Iterator[_Event]:
-        """One mode begins to grow and another ceases to, at the same value."""
+    def exchanged(self, low: float, high: float, least: int = 1) -> Iterator[_Event]:
+        """Modes that cross the axis, each by its shape: also one that begins to grow where another ceases to."""
         ends = [self.matrix(s) for s in (low, high)]
-        for value, eigenvalue, step in exchanges(self.matrices, low, high):
+        for value, eigenvalue, step in exchanges(self.matrices, low, high, least):
             yield _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
 
     # ------------------------------------------------------------ one mode

@@ -32,14 +32,14 @@ MOST = 20_000  # samples
 @dataclass(frozen=True, eq=False)
 class Change:
     """A bracket, the numbers of modes at its ends (see `Spectrum.signatures`), the width of the first sampling there, and the
-    value of the change where it is known."""
+    zone within which rounding hides the change, where there is one."""
 
     low: float
     high: float
     before: Counts
     after: Counts
     width: float
-    value: float | None = None
+    zone: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

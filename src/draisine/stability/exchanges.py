@@ -1,27 +1,30 @@
-"""Values of a sweep at which one mode begins to grow and another ceases to: the numbers of modes are equal on both sides.
+"""Modes that cross the axis within a short interval, each told apart by its shape: also where one begins to grow and another
+ceases to, so that as many grow on both sides, and where several cross at one value or at values next to each other.
 
-Their shapes distinguish them from modes that touch the axis and return: through a short interval each mode keeps its own.
-Where two modes have nearly one shape, as two that meet at zero and part again, they cannot be distinguished: nothing is found.
+Through a short interval each mode keeps its shape (`mode_overlap`). Where modes meet in one shape, as two that meet at zero and
+part again, they cannot be distinguished: nothing is found. Two that come close and turn away exchange their shapes, too, but are
+never on the axis.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.root_finding import bracketed_root
-from draisine.numerics.scaling import balancing
 from draisine.stability.crossings import Matrices
-from draisine.stability.spectrum import Spectrum, nearest_first
+from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
+from draisine.stability.spectrum import Spectrum, clusters, nearest_first
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_KEPT = 0.999  # similarity of the shapes of one mode at both ends of an interval, at least
-_OTHER = 0.98  # similarity with the shape of another mode, at most
+_WHOLE = 0.1  # distance of an overlap from a whole number of modes, at most
+_ON_AXIS = 8.0  # real part of a mode on the axis, relative to its error, at most
+_SHARP = 1e-8  # and relative to its real parts at the ends: the resolution of the value
 
 
 class Exchange(NamedTuple):
@@ -33,49 +36,101 @@ class Exchange(NamedTuple):
     change: int
 
 
-def exchanges(matrices: Matrices, low: float, high: float) -> list[Exchange]:
-    """The modes that change their signs between two values, where as many grow at both of them."""
-    spectrum = Spectrum.of(matrices(np.array([low, high])))
-    if not np.isfinite(spectrum.matrices).all():
+class ModesAt(NamedTuple):
+    """Modes at an end of the interval: vectors (states, modes), and groups of modes that coincide, each with its sign (1 grows,
+    −1 decays) and that of its frequency."""
+
+    right: Complex
+    left: Complex
+    groups: list[tuple[list[int], int, int]]
+
+
+class CrossingModes(NamedTuple):
+    """Modes of one group at either end, how many of them change their sign, and the change of one in growing eigenvalues."""
+
+    first: list[int]
+    last: list[int]
+    number: int
+    change: int
+
+
+def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> list[Exchange]:
+    """The modes that change their signs between two values, if there are at least so many."""
+    both = matrices(np.array([low, high]))
+    if not np.isfinite(both).all():
         return []
-    scale = balancing(np.abs(spectrum.matrices)).mean(axis=0)
-    (before, first), (after, last) = (_modes(a, scale) for a in spectrum.matrices)
-    similarity = np.abs(np.conj(first.T) @ last)
-    partner = nearest_first(1.0 - similarity[None])[0]
-    sign = [_signs(spectrum, i, values) for i, values in enumerate((before, after))]
+    spectrum = Spectrum.of(both)
+    first, last = (_end(spectrum, i) for i in range(2))
+    found = crossing_modes(first, last) or []
+    if sum(one.number for one in found) < least:
+        return []
+    result: list[Exchange] = []
+    for members, others, count, change in found:
+        ends = (
+            projector(first.right[:, members], first.left[:, members]),
+            projector(last.right[:, others], last.left[:, others]),
+        )
+        crossing = _crossing(matrices, (low, high), _follower(matrices, ends, count))
+        if crossing is None:
+            return []
+        result += [Exchange(*crossing, change)] * count
+    return sorted(result, key=lambda one: one.value)
+
+
+def crossing_modes(first: ModesAt, last: ModesAt) -> list[CrossingModes] | None:
+    """Which modes change their signs, of pairs the upper ones; None where shapes do not distinguish them."""
+    share = overlaps((first.right[None], first.left[None]), (last.right[None], last.left[None]))[0]
     found = []
-    for i in np.flatnonzero(sign[0] * sign[1][partner] < 0):
-        others = np.delete(similarity[i], partner[i])
-        if similarity[i, partner[i]] < _KEPT or others.max(initial=0.0) > _OTHER:
-            return []  # not distinguished
-        if before[i].imag >= 0.0:
-            found.append((i, int(sign[1][partner[i]]) * (2 if before[i].imag else 1)))
-    if sum(change for _, change in found):
-        return []
-
-    def mode(shape: Complex, s: float) -> complex:
-        values, vectors = _modes(matrices(np.array([s]))[0], scale)
-        return complex(values[np.argmax(np.abs(np.conj(shape) @ vectors))])
-
-    def real_part(shape: Complex, s: float) -> float:
-        return mode(shape, s).real
-
-    result = []
-    for i, change in found:
-        value = bracketed_root(partial(real_part, first[:, i]), low, high)
-        if np.isfinite(value):
-            result.append(Exchange(value, complex(0.0, abs(mode(first[:, i], value).imag)), change))
-    return result
+    for members, sign, turn in first.groups:
+        for others, other_sign, other_turn in last.groups:
+            if sign * other_sign >= 0:
+                continue
+            common = float(share[np.ix_(members, others)].sum())
+            count = round(common) if np.isfinite(common) else -1
+            if abs(common - count) > _WHOLE or count < 0 or (count and turn != other_turn):
+                return None
+            if count and turn >= 0:
+                found.append(CrossingModes(members, others, count, other_sign * (2 if turn else 1)))
+    return found
 
 
-def _modes(a: Array, scale: Array) -> tuple[Complex, Complex]:
-    """Eigenvalues, and shapes of length 1 in balanced units."""
-    values, vectors = np.linalg.eig(a)
-    vectors = vectors / scale[:, None]
-    return values.astype(complex), (vectors / np.linalg.norm(vectors, axis=0)).astype(complex)
+def grouped(values: Complex, errors: Array, least: Array, right: Complex, left: Complex) -> ModesAt:
+    """Modes with their signs, those real parts and frequencies that are above `least`; equal ones, up to errors, as groups."""
+    signs = np.where(np.abs(values.real) > least, np.sign(values.real), 0).astype(int)
+    turns = np.where(np.abs(values.imag) > least, np.sign(values.imag), 0).astype(int)
+    groups: list[tuple[list[int], int, int]] = []
+    for sign in (-1, 1):
+        for turn in (-1, 0, 1):
+            some = np.flatnonzero((signs == sign) & (turns == turn))
+            groups += [(some[group].tolist(), sign, turn) for group in clusters(values[some], errors[some])]
+    return ModesAt(right, left, groups)
 
 
-def _signs(spectrum: Spectrum, i: int, values: Complex) -> NDArray[np.int64]:
-    """1 for modes that grow, −1 for those that decay, in the order of the values."""
+def _end(spectrum: Spectrum, i: int) -> ModesAt:
+    values, right, left = (part[0] for part in vectors(spectrum.matrices[i][None]))
     order = nearest_first(np.abs(values[:, None] - spectrum.values[i])[None])[0]
-    return (spectrum.growing[i].astype(np.int64) - spectrum.decaying[i].astype(np.int64))[order]
+    errors = spectrum.errors[i][order]
+    return grouped(spectrum.values[i][order], errors, errors, right, left)
+
+
+def _follower(matrices: Matrices, ends: tuple[Complex, Complex], count: int) -> Callable[[float], complex]:
+    """The mean of the eigenvalues whose shapes are those of the modes at both ends, as a function of the swept quantity."""
+
+    def mean(s: float) -> complex:
+        values, right, left = (part[0] for part in vectors(matrices(np.array([s]))))
+        alike = shares(ends[0], right, left) * shares(ends[1], right, left)
+        return complex(values[np.argsort(-alike, kind="stable")[:count]].mean())
+
+    return mean
+
+
+def _crossing(matrices: Matrices, ends: tuple[float, float], mean: Callable[[float], complex]) -> tuple[float, complex] | None:
+    """Where a mode is on the axis, and its eigenvalue there; None where its real part only jumps past zero."""
+    value = bracketed_root(lambda s: mean(s).real, *ends)
+    if not np.isfinite(value):
+        return None
+    there, found = mean(value), Spectrum.of(matrices(np.array([value])))
+    error = float(found.errors[0][np.argmin(np.abs(found.values[0] - there))])
+    if abs(there.real) > _ON_AXIS * error + _SHARP * min(abs(mean(s).real) for s in ends):
+        return None
+    return value, complex(0.0, abs(there.imag) if abs(there.imag) > error else 0.0)

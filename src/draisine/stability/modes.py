@@ -28,7 +28,8 @@ from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.critical import Critical, critical_values
 from draisine.stability.mode_names import ModeNames, eigenvectors
-from draisine.stability.spectrum import Spectrum, nearest_first
+from draisine.stability.mode_tracking import continued, sorted_vectors
+from draisine.stability.spectrum import Spectrum
 from draisine.stability.steady_family import Family, sweep_values
 
 _WIDE = 80  # characters of a line of a table
@@ -227,55 +228,14 @@ def _tracked_eigenvalues(matrices: Array, found: NDArray[np.bool_]) -> Complex:
     good = np.flatnonzero(found)[::-1]
     some = Spectrum.of(matrices[good]).cleaned
     some = np.take_along_axis(some, np.lexsort((-some.imag, some.real), axis=1), axis=1)
-    orders = np.zeros(some.shape, dtype=np.int64)
-    orders[:] = np.arange(some.shape[1])
-    ambiguous = _ambiguous_steps(some)
-    if len(ambiguous):
-        steps = orders[1:].copy()
-        # each step by itself, then again with linear extrapolation of the last two points, which separates modes that cross
-        steps[ambiguous] = _matched(
-            some[ambiguous], some[ambiguous + 1], matrices[good[ambiguous]], matrices[good[ambiguous + 1]]
-        )
-        late = ambiguous[ambiguous > 0]
-        before = np.take_along_axis(some[late - 1], np.argsort(steps[late - 1], axis=1), axis=1)
-        ahead = 2 * some[late] - before
-        ahead = np.where(ahead.imag * some[late].imag < 0, some[late], ahead)  # extrapolation must not cross the real axis
-        steps[late] = _matched(ahead, some[late + 1], matrices[good[late]], matrices[good[late + 1]])
-        for first, last in pairwise([*ambiguous.tolist(), len(steps)]):
-            orders[first + 1 : last + 1] = steps[first][orders[first]]
-    values[good] = np.take_along_axis(some, orders, axis=1)
+    values[good] = np.take_along_axis(some, continued(some, matrices[good]), axis=1)
     return values
-
-
-def _ambiguous_steps(values: Complex) -> NDArray[np.int64]:
-    """Steps at which sorting does not clearly continue the modes."""
-    change = np.abs(np.diff(values, axis=0)).max(axis=1, initial=0.0)
-    gap = np.full(len(change), np.inf)
-    for i in range(values.shape[1]):
-        for j in range(i):
-            gap = np.minimum(gap, np.abs(values[1:, i] - values[1:, j]))
-    return np.flatnonzero(~(4 * change < gap))
-
-
-def _matched(ahead: Complex, values: Complex, old: Array, new: Array) -> NDArray[np.int64]:
-    """For each step and old mode, the new mode that continues it: nearest in eigenvalue and shape first."""
-    size = np.maximum(np.abs(values).max(axis=1), 1e-300)
-    similarity = np.abs(np.conj(_vectors(old, ahead).transpose(0, 2, 1)) @ _vectors(new, values))  # 1 for the same shape
-    distance = np.abs(ahead[:, :, None] - values[:, None, :]) / size[:, None, None] + 0.05 * (1 - similarity)
-    return nearest_first(distance)
-
-
-def _vectors(matrices: Array, values: Complex) -> Complex:
-    """Eigenvectors of unit length for approximate eigenvalues: those of the nearest eigenvalues of each matrix, none twice."""
-    exact, vectors = np.linalg.eig(matrices)
-    order = nearest_first(np.abs(values[:, :, None] - exact[:, None, :]))
-    return np.take_along_axis(vectors.astype(complex), order[:, None, :], axis=2)
 
 
 def _shapes(matrices: Array, eigenvalues: Complex) -> Complex:
     shapes = np.full(matrices.shape, np.nan + 0j)
     good = np.flatnonzero(np.isfinite(eigenvalues).all(axis=1))
-    shapes[good] = _vectors(matrices[good], eigenvalues[good])
+    shapes[good] = sorted_vectors(matrices[good], eigenvalues[good])
     gaps = np.abs(eigenvalues[good][:, :, None] - eigenvalues[good][:, None, :]) + np.diag(np.full(matrices.shape[1], np.inf))
     for i in good[gaps.min(axis=(1, 2), initial=np.inf) <= COINCIDE * np.abs(eigenvalues[good]).max(axis=1, initial=0.0)]:
         shapes[i] = eigenvectors(matrices[i], eigenvalues[i])

@@ -84,7 +84,7 @@ class Spectrum:
 
 def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
     values, right = np.linalg.eig(matrices)
-    left = _left_vectors(matrices, values, right)
+    left = left_vectors(matrices, values, right)
     scale = balancing(np.abs(matrices))
     scaled = np.abs(matrices) * scale[:, None, :] / scale[:, :, None]
     size = scaled.sum(axis=2).max(axis=1, initial=0.0)[:, None]
@@ -116,7 +116,7 @@ def _resolved(matrices: Array, values: Complex, errors: Array) -> tuple[Complex,
     return values, errors
 
 
-def _left_vectors(matrices: Array, values: Complex, right: Complex) -> Complex:
+def left_vectors(matrices: Array, values: Complex, right: Complex) -> Complex:
     """Left eigenvectors, dual to the right ones: their inverse, and where an eigenvalue is (nearly) defective, and there is none,
     eigenvectors of the transposed matrix, which cost another decomposition."""
     left = np.zeros(right.shape, dtype=complex)

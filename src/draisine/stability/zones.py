@@ -24,8 +24,10 @@ _ROUNDS = 60  # halvings of a bracket
 _AMPLIFIED = 1e-9  # error of a defective eigenvalue, at least, relative to the size of A
 _HIDDEN = 30.0  # size of an eigenvalue, relative to its error, below which its sign and that of its neighbors are unknown
 _TOUCH = 1e-3  # width within which a mode that touches the axis is neutral, relative to the sampling
-_LEAVES = 200.0  # real part, relative to its error, one width beside a zone that rounding makes neutral: 3ᵐ for a zero of order m
-_GROWTH = 2.3  # its growth from there to two widths: (5/3)ᵐ, against 2 or less where modes are neutral in an interval
+_ORDER = 1.63  # measured order of a real part about a zone that rounding makes neutral, at least; where modes are neutral in an
+# interval, real parts leave zero at its end as a root or, at most, linearly: measured from its middle, 1.4 or less
+_LEAVES = 30.0  # size of a real part, relative to its error, to which it falls with this order at the end of such a zone, at most
+_ROOM = 0.2  # distance beside a zone, relative to its width, at which real parts can be measured, at least
 _SMALL = 0.05  # eigenvalue near zero, relative to the size of A
 
 
@@ -44,10 +46,19 @@ class Zones:
             first, final = brackets[k], brackets[last]
             k, start = last + 1, k
             group = brackets[start : last + 1]
-            if len(group) > 2 and not self._is_hidden(group) and self._neutral_by_rounding(group):
+            by_rounding = len(group) > 1 and not self._is_hidden(group) and self._neutral_by_rounding(group)
+            if by_rounding and len(group) > 2 and _nest(group):
                 yield from self._nested(group)
                 continue
-            yield Change(first.low, final.high, first.before, final.after, max(c.width for c in group))
+            width = max(c.width for c in group)
+            yield Change(
+                first.low,
+                final.high,
+                first.before,
+                final.after,
+                width,
+                self._zone(group) if by_rounding and len(group) == 2 else None,
+            )
 
     def _is_one(self, group: list[Change]) -> bool:
         """Whether brackets in sequence belong to one change."""
@@ -63,7 +74,18 @@ class Zones:
         if any(one.high != next_one.low for one, next_one in pairwise(group)):
             return False
         first, last = self._zone(group)
-        return last - first <= THIN * max(group[-1].width, abs(first))
+        thin = THIN * max(group[-1].width, abs(first))
+        return last - first <= thin or (len(group) == 2 and self._on_a_sample(group, thin))
+
+    def _on_a_sample(self, group: list[Change], thin: float) -> bool:
+        """Whether modes are neutral only because the sample between two brackets is their critical value: others that change next
+        to it do so in one of the brackets."""
+        one, next_one = group
+        more = (one.after[4:].sum() > one.before[4:].sum()) and (one.after[4:].sum() > next_one.after[4:].sum())
+        return (
+            bool(more)
+            and self.edge(next_one.low, next_one.high, one.after)[0] - self.edge(one.low, one.high, one.before)[0] <= thin
+        )
 
     def _is_hidden(self, group: list[Change]) -> bool:
         """Whether defective modes near zero hide all signs between the brackets."""
@@ -72,22 +94,25 @@ class Zones:
 
     def _neutral_by_rounding(self, group: list[Change]) -> bool:
         """Whether modes are neutral between brackets only because their real parts are below rounding error: such a real part
-        leaves zero so slowly that it is still small beside its error one width of the zone farther. Where modes are neutral in
-        an interval, as in conservative systems, real parts are large as soon as they leave zero."""
+        is a power of the distance from the middle, measured on either side, that falls to its error where the zone ends. Where
+        modes are neutral in an interval, as in conservative systems, real parts are large as soon as they leave zero."""
         before, after = group[0].before, group[-1].after
         if any(c.before[4:].sum() <= max(before[4:].sum(), after[4:].sum()) for c in group[1:]):
             return False
         first, last = self._zone(group)
-        width, counts = last - first, (int(group[1].before[4:].sum()), int(group[-1].before[4:].sum()))
-        for edge, side, count in ((first, -width, counts[0]), (last, width, counts[1])):  # numbers inside, next to either end
-            beside = np.array([edge + side, edge + 2.0 * side])
-            if not self.limits[0] <= beside[1] <= self.limits[1]:
+        half = 0.5 * (last - first)
+        inside = (int(group[1].before[4:].sum()), int(group[-1].before[4:].sum()))  # numbers next to either end
+        for edge, side, limit, count in ((first, -1.0, self.limits[0], inside[0]), (last, 1.0, self.limits[1], inside[1])):
+            step = min(2.0 * half, 0.5 * abs(limit - edge))
+            if not step > _ROOM * half:
                 return False
-            found = Spectrum.of(self.matrices(beside))
+            found = Spectrum.of(self.matrices(edge + side * step * np.array([1.0, 2.0])))
             sizes = np.abs(found.values.real)
             near, far = np.sort(sizes, axis=1)[:, count - 1]
             slowest = np.argsort(sizes[0])[:count]
-            if not (far >= _GROWTH * near and (sizes[0] <= _LEAVES * found.errors[0])[slowest].all()):
+            order = np.log(far / max(near, 1e-300)) / np.log((half + 2.0 * step) / (half + step))
+            at_edge = sizes[0] / (1.0 + step / half) ** order
+            if not (order >= _ORDER and (at_edge <= _LEAVES * found.errors[0])[slowest].all()):
                 return False
         return True
 
@@ -98,7 +123,7 @@ class Zones:
         after = final.after - final.before + first.after
         if (after != first.before).any():
             last, arrives = self._zone(group)
-            yield Change(first.low, final.high, first.before, after, final.width, 0.5 * (last + arrives))
+            yield Change(first.low, final.high, first.before, after, final.width, (last, arrives))
 
     def _zone(self, group: list[Change]) -> tuple[float, float]:
         """The last point with the numbers of modes before the brackets, and the first one with those behind them."""
@@ -125,6 +150,12 @@ class Zones:
     def arrives(self, low: float, high: float, counts: Counts) -> float:
         """The first point with such numbers of modes."""
         return multisect(lambda s: (self.counts(s) != counts).any(axis=1), low, high, _ROUNDS)[1]
+
+
+def _nest(group: list[Change]) -> bool:
+    """Whether the modes that become neutral in the first bracket are those that cease to be in the last one."""
+    first, final = group[0], group[-1]
+    return bool((first.after[4:] - first.before[4:] == final.before[4:] - final.after[4:]).all())
 
 
 def defective_near_zero(found: Spectrum) -> NDArray[np.bool_]:

@@ -280,10 +280,10 @@ class _BranchFollower:
         spectra = [eigenvalues(a) for a in every]
         neutral = neutral_count(spectra)
 
-        def spectrum(point: CurvePoint) -> Complex:
-            return eigenvalues(matrices(e, curve_of_motions.ignorable, [curve_of_motions.state(point.y)])[0])
+        def matrix(point: CurvePoint) -> Array:
+            return matrices(e, curve_of_motions.ignorable, [curve_of_motions.state(point.y)])[0]
 
-        found = find(curve_of_motions.curve, points, spectra, neutral, spectrum, at if crossing is not None else None)
+        found = find(curve_of_motions.curve, points, every, neutral, matrix, at if crossing is not None else None)
         if crossing is not None:
             found = sorted([*found, replace(crossing, after=at)], key=lambda f: f.after)
         columns = {name: np.array([m.values[name] for m in motions]) for name in motions[0].values}

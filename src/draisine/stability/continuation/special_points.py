@@ -1,7 +1,8 @@
 """Special points of a branch: folds, branch points, Hopf points, zero crossings of real modes.
 
 Each is bracketed by a change of sign and solved on the curve itself. A branch point, where the tangent is not unique, is solved
-by an extended system, F + β ψ = 0, F_yᵀ ψ = 0, ψᵀψ = 1, which is regular there (Moore 1980).
+by an extended system, F + β ψ = 0, F_yᵀ ψ = 0, ψᵀψ = 1, which is regular there (Moore 1980). Special points explain the numbers
+of growing modes on both sides; a step in which they do not has several that hide each other, and is halved.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from numpy.typing import NDArray
 
 from draisine.numerics.continuation import CurvePoint, ImplicitCurve, least_slope
 from draisine.numerics.newton import LeastNorm, Newton
-from draisine.stability.continuation.branch_stability import GROWS, product
+from draisine.stability.continuation.mode_crossings import Place, explained, pairs_that_cross, zero_crossing
+from draisine.stability.exchanges import exchanges
 
 Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 FOLD, BRANCH_POINT, HOPF, ZERO_CROSSING = "fold", "branch point", "Hopf point", "zero crossing"
 
 STILL = 1e-9  # relative to the gradient: smaller changes of the continuation quantity are round-off
 SAME = 1e-4  # distance in scaled unknowns below which two special points coincide
 DEPTH = 8  # divisions of a step in search of two folds
-OSCILLATES = 1e-6  # imaginary part of an oscillation, relative to the largest eigenvalue
+HALVINGS = 30  # of a step whose special points do not explain its numbers of growing modes
+BY_SHAPES = (8, 0)  # halvings after which modes that cross at one point are told apart by their shapes
+SHORTEST = 1e-9  # step, in scaled unknowns, that is halved
 BRANCH_POINT_NEWTON = Newton(step_tolerance=1e-12, acceptable=1e-10, max_iterations=15, max_step=1.0)
 
 
@@ -44,31 +47,107 @@ class FoundPoint:
 def find(
     curve: ImplicitCurve,
     points: Sequence[CurvePoint],
-    spectra: Sequence[Complex],
+    every: Sequence[Array],
     neutral: int,
-    spectrum: Callable[[CurvePoint], Complex],
+    matrix: Callable[[CurvePoint], Array],
     skip: int | None = None,
 ) -> list[FoundPoint]:
-    """All special points between neighbors, except next to the point with index `skip`."""
+    """All special points between neighbors, except next to the point with index `skip`; `every` has the linear models at the
+    points, `matrix` gives that of any point."""
+    search = _Search(curve, neutral, matrix)
     found: list[FoundPoint] = []
-    for i, (current, upcoming) in enumerate(pairwise(points)):
-        if skip in (i, i + 1):
-            continue
-        at_branch = _branch_point(curve, i, current, upcoming)
-        both = (spectra[i], spectra[i + 1])
-        some = [at_branch, *_folds(curve, i, current, upcoming), *_oscillations(curve, i, current, upcoming, both, spectrum)]
-        some.append(_zero_crossing(curve, i, current, upcoming, both, neutral, spectrum))
+    places = [Place(point, a) for point, a in zip(points, every, strict=True)]
+    for i, (current, upcoming) in enumerate(pairwise(places)):
+        if skip not in (i, i + 1):
+            found += search.between(i, current, upcoming)
+    return found
+
+
+class _Search:
+    """Searches steps of one branch for special points."""
+
+    def __init__(self, curve: ImplicitCurve, neutral: int, matrix: Callable[[CurvePoint], Array]) -> None:
+        self.curve, self.neutral, self.matrix = curve, neutral, matrix
+
+    def between(self, i: int, current: Place, upcoming: Place, depth: int = 0) -> list[FoundPoint]:
+        """Special points of a step, in order. A step is halved where they do not explain how many more modes grow behind it."""
+        at = (self.curve, i, current.point, upcoming.point)
+        swings = [
+            FoundPoint(HOPF, i, point, frequency)
+            for point, frequency in pairs_that_cross(self.curve, current, upcoming, self.matrix)
+        ]
+        some = [_branch_point(*at), *_folds(*at), *swings]
+        zero = zero_crossing(self.curve, current, upcoming, self.neutral, self.matrix)
+        some.append(None if zero is None else FoundPoint(ZERO_CROSSING, i, zero))
         fresh: list[FoundPoint] = []
         for one in some:
             if one is not None and all(_apart(one, other) for other in fresh):
                 fresh.append(one)
-        found += sorted(fresh, key=lambda f: float(np.linalg.norm(f.point.y - current.y)))
-    return found
+        fresh = _in_order(fresh, current)
+        if depth == HALVINGS or self._explained(current, upcoming, fresh):
+            return fresh
+        middle = self._middle(current, upcoming)
+        if middle is not None:
+            finer = [*self.between(i, current, middle, depth + 1), *self.between(i, middle, upcoming, depth + 1)]
+            fresh = finer if len(finer) >= len(fresh) else fresh
+        if depth in BY_SHAPES and not self._explained(current, upcoming, fresh):
+            fresh = self._with_modes_at_one_point(i, current, upcoming, fresh)
+        return fresh
+
+    def _explained(self, current: Place, upcoming: Place, found: list[FoundPoint]) -> bool:
+        pairs = sum(one.kind == HOPF for one in found)
+        return explained(current, upcoming, self.neutral, pairs, len(found) - pairs)
+
+    def _with_modes_at_one_point(self, i: int, current: Place, upcoming: Place, found: list[FoundPoint]) -> list[FoundPoint]:
+        """Special points and those of further modes that cross at the same point as others, which halving does not separate."""
+        chord = upcoming.point.y - current.point.y
+        length = float(np.linalg.norm(chord))
+
+        def at(s: float) -> CurvePoint | None:
+            return self.curve.correct(current.point.y + s * chord, chord / length, current.point.tangent)
+
+        def matrices(shares: Array) -> Array:
+            points = [at(float(s)) for s in shares]
+            return np.array([np.full_like(current.matrix, np.nan) if p is None else self.matrix(p) for p in points])
+
+        def fits(one: FoundPoint, share: float, swings: bool) -> tuple[bool, float]:
+            return (one.kind == HOPF) == swings, abs(float((one.point.y - current.point.y) @ chord) / length**2 - share)
+
+        left, more = list(found), []
+        for share, eigenvalue, change in exchanges(matrices, 0.0, 1.0):
+            swings = abs(change) == 2
+            known = min(
+                (one for one in left if fits(one, share, swings)[0]), key=lambda one: fits(one, share, swings)[1], default=None
+            )
+            point = at(share)
+            if known is not None:
+                left.remove(known)
+            elif point is not None:
+                more.append(FoundPoint(HOPF if swings else ZERO_CROSSING, i, point, abs(eigenvalue.imag)))
+        return _in_order([*found, *more], current)
+
+    def _middle(self, current: Place, upcoming: Place) -> Place | None:
+        chord = upcoming.point.y - current.point.y
+        length = float(np.linalg.norm(chord))
+        if not length > SHORTEST:
+            return None
+        for share in (0.5, 0.43):  # not at a branch point
+            point = self.curve.correct(current.point.y + share * chord, chord / length, current.point.tangent)
+            if point is not None:
+                return Place(point, self.matrix(point))
+        return None
+
+
+def _in_order(found: list[FoundPoint], current: Place) -> list[FoundPoint]:
+    return sorted(found, key=lambda f: float(np.linalg.norm(f.point.y - current.point.y)))
 
 
 def _apart(one: FoundPoint, other: FoundPoint) -> bool:
-    """Whether two points are different: two of one kind are, since each has a bracket of its own."""
-    return one.kind == other.kind or float(np.linalg.norm(one.point.y - other.point.y)) > SAME
+    """Whether two points are different: two of one kind are, since each has a bracket of its own, and a pair crosses the axis by
+    itself wherever a real mode does."""
+    if one.kind == other.kind or HOPF in (one.kind, other.kind):
+        return True
+    return float(np.linalg.norm(one.point.y - other.point.y)) > SAME
 
 
 def _folds(curve: ImplicitCurve, i: int, current: CurvePoint, upcoming: CurvePoint, depth: int = 0) -> list[FoundPoint]:
@@ -89,68 +168,6 @@ def _folds(curve: ImplicitCurve, i: int, current: CurvePoint, upcoming: CurvePoi
     if middle is None:
         return []
     return [*_folds(curve, i, current, middle, depth + 1), *_folds(curve, i, middle, upcoming, depth + 1)]
-
-
-def _oscillations(
-    curve: ImplicitCurve,
-    i: int,
-    current: CurvePoint,
-    upcoming: CurvePoint,
-    spectra: tuple[Complex, Complex],
-    spectrum: Callable[[CurvePoint], Complex],
-) -> list[FoundPoint]:
-    """Where a pair of eigenvalues crosses the imaginary axis."""
-    size = max(float(np.abs(s).max(initial=0.0)) for s in spectra)
-    first, second = (s[s.imag > OSCILLATES * size] for s in spectra)
-    found = []
-    for value in first:
-        if not len(second):
-            break
-        k = int(np.argmin(np.abs(second - value)))
-        partner, second = second[k], np.delete(second, k)
-        if not (value.real * partner.real < 0 and min(abs(value.real), abs(partner.real)) > GROWS * size):
-            continue
-        one = _hopf_point(curve, i, current, upcoming, complex(value + partner) / 2, spectrum)
-        if one is not None and one.frequency > OSCILLATES * size:
-            found.append(one)
-    return found
-
-
-def _hopf_point(
-    curve: ImplicitCurve,
-    i: int,
-    current: CurvePoint,
-    upcoming: CurvePoint,
-    middle: complex,
-    spectrum: Callable[[CurvePoint], Complex],
-) -> FoundPoint | None:
-    """Where the eigenvalue nearest to a given one is imaginary."""
-
-    def nearest(point: CurvePoint) -> complex:
-        values = spectrum(point)
-        return complex(values[np.argmin(np.abs(values - middle))])
-
-    point = curve.between(current, upcoming, lambda p: nearest(p).real)
-    return None if point is None else FoundPoint(HOPF, i, point, nearest(point).imag)
-
-
-def _zero_crossing(
-    curve: ImplicitCurve,
-    i: int,
-    current: CurvePoint,
-    upcoming: CurvePoint,
-    spectra: tuple[Complex, Complex],
-    neutral: int,
-    spectrum: Callable[[CurvePoint], Complex],
-) -> FoundPoint | None:
-    """Where a real eigenvalue crosses zero without a fold or a branch point."""
-    if len(spectra[0]) != len(spectra[1]) or not len(spectra[0]):
-        return None
-    ends = [product(s, neutral) for s in spectra]
-    if not (ends[0] * ends[1] < 0 and min(abs(e) for e in ends) > 1e-12):
-        return None
-    point = curve.between(current, upcoming, lambda p: product(spectrum(p), neutral))
-    return None if point is None else FoundPoint(ZERO_CROSSING, i, point)
 
 
 # ---------------------------------------------------------------- branch points
