@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError, SolverError
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.model.model import Model
 from draisine.model.system import System
 from draisine.program.arguments import checked
@@ -26,7 +26,6 @@ from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
 from draisine.results.base import Result, figure
 from draisine.results.channel import HasState
-from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run
@@ -43,7 +42,8 @@ from draisine.stability.periodic.contact_motions import (
 )
 from draisine.stability.periodic.exchange import exchanged_name, exchanged_order
 from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
-from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
+from draisine.stability.periodic.flow import FINE, Flow, completed, project_onto_constraints, well_conditioned_naming
+from draisine.stability.periodic.scales import NOTHING, SMALL, balanced, divided, least_divisor, ranges, resized, usual_size
 from draisine.stability.periodic.shooting import (
     PERIOD,
     Conditions,
@@ -66,8 +66,9 @@ LOOKS = 5  # states along the first guess at which ignorable coordinates are det
 STEADY = 0.2  # drift of the mean of an oscillating quantity, relative to its range
 RETURNED = 0.1  # difference to the state one period earlier while settling, relative to the range
 FINE_SAMPLES = 2001
-NOTHING = 1e-9  # ranges below this, relative to the smaller of 1 and the largest, are not used as scales
-SMALL = 1e-2  # a motion this small needs smaller absolute tolerances
+LEAST_STEPS, STEPS = 5000, 20  # limit of the steps of a trial: this, and this multiple of those of the first guess
+RESIZED = 3  # times at most that sizes are measured again along the motion found
+RETURNS = 1e-6  # a motion has returned if it is this close to its beginning, relative to its size
 REPEATS = 1e-3  # change of a deviation by what the equations differ after a period, relative to its size: they do not repeat
 NEARLY_REPEATS = 1e-8  # the same, below which it is rounding error
 STILL = 1e-4  # a motion this small, relative to the first guess, is an equilibrium
@@ -262,8 +263,9 @@ def limit_cycle(
     named = (*states, *(name for name in fixed if name != PERIOD), *(advance if advance and e.unilateral else ()))
     named = (*named, *(q.name for q in e.states if exchange and exchanged_name(q.name, exchange) != q.name))
     preferred = tuple(dict.fromkeys(named))
-    guess, modes = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
-    flow, ignorable = _flow(e, guess, u, modes, preferred, method)
+    guess, modes, steps = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
+    flow, ignorable, own = _flow(e, guess, u, modes, preferred, method)
+    flow = replace(flow, most_steps=LEAST_STEPS + STEPS * steps)
     notes = _repetition(flow, guess, period, p) if depends_on_time(dynamics) else ()
     if e.unilateral and driven:
         check_repetition(e, guess, u, p, period)
@@ -284,10 +286,39 @@ def limit_cycle(
     ]
     swap = exchanged_order(e, flow, exchange or {}, guess, modes, period if driven else 0.0)
     conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]), swap)
-    first = shoot(flow, conditions, begun, period, p)
+    first = balanced(shoot(flow, conditions, begun, period, p), own)
     if conditions.autonomous and not conditions.phase_fixed:
         first = replace(off_surfaces(first), begin=0.0)
-    return cycle_of(close_orbit(first, accuracy, rounds), ignorable, notes)
+    found = close_orbit(first, accuracy, rounds)
+    for _ in range(RESIZED):
+        if (new := resized(found)) is found:
+            break
+        found = close_orbit(new, accuracy, rounds)
+    found, times = _least_period(found, accuracy, rounds)
+    if times > 1:
+        notes += (f"the guess of the period led to {times} periods of this motion; this is its least one",)
+    return cycle_of(found, ignorable, notes)
+
+
+def _least_period(found: Shot, accuracy: float, rounds: int) -> tuple[Shot, int]:
+    """An autonomous motion over its least period, and how many of these were found at first."""
+    times = 1
+    if not found.conditions.autonomous or PERIOD in found.conditions.fixed or found.conditions.exchange or _still(found):
+        return found, times
+    while (k := least_divisor(found, RETURNS)) > 1:
+        try:
+            part = close_orbit(divided(found, k), accuracy, rounds)
+        except (ModelError, SolverError):
+            break
+        if (np.abs(part.nodes[0].values - found.nodes[0].values) > RETURNS * found.flow.scales).any():
+            break  # another motion nearby, from which this one has branched
+        found, times = part, times * k
+    return found, times
+
+
+def _still(found: Shot) -> bool:
+    """Whether an autonomous motion does not move."""
+    return float(np.linalg.norm(found.nodes[0].rates / found.flow.scales)) * found.period < STILL
 
 
 def _repetition(flow: Flow, states: Array, period: float, p: Array) -> tuple[str, ...]:
@@ -315,8 +346,8 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...], notes: tuple[str, ...] = (
     """The cycle of a converged shooting solution, with notes on its start."""
     flow = found.flow
     rate = found.nodes[0].rates if found.conditions.autonomous else None
-    if rate is not None and float(np.linalg.norm(rate / flow.scales)) * found.period < STILL:
-        raise SolverError(f"{flow.equations.name}: the search ended in an equilibrium; start farther away from it")
+    if rate is not None and _still(found):
+        raise SolverError(_ended_at_rest(found))
     on_surface, regular = surface_of(found), found
     if on_surface:  # the multipliers are those of any phase
         regular = off_surfaces(found)
@@ -330,6 +361,14 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...], notes: tuple[str, ...] = (
     return Cycle(found, multipliers, ignorable, notes)
 
 
+def _ended_at_rest(found: Shot) -> str:
+    text = f"{found.flow.equations.name}: the search ended in an equilibrium; start farther away from it"
+    if found.conditions.fixed:
+        return text
+    name = found.flow.names[int(np.argmax(found.flow.scales))]
+    return f"{text}, or fix the motion of a family, as conservative systems have them, by an initial value, fixed={{{name!r}: …}}"
+
+
 def _peak(values: Array) -> float:
     """The largest value of a periodic sequence, by the parabola through it and its neighbors."""
     i = int(np.argmax(values))
@@ -340,8 +379,8 @@ def _peak(values: Array) -> float:
 
 def _flow(
     e: Equations, states: Array, u: Array, modes: Sequence[Array], preferred: tuple[str, ...], method: Method
-) -> tuple[Flow, tuple[str, ...]]:
-    """Periodic deviations with their scales along the first guess, and the ignorable coordinates."""
+) -> tuple[Flow, tuple[str, ...], NDArray[np.bool_]]:
+    """Periodic deviations with their scales along the first guess, the ignorable coordinates, and which scales are ranges."""
     indices = np.linspace(0, len(states) - 1, LOOKS).round().astype(int)
     looks, p = states[indices], modes[0]
     deviations = deviations_of(e, preferred)
@@ -354,13 +393,14 @@ def _flow(
     names = tuple(name for name in naming.names if name not in ignorable)
     everything = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
     values = deviations.derivatives(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
-    spread = 0.5 * (values.max(axis=0) - values.min(axis=0))
-    sizes = np.maximum(spread, 1e-3 * np.abs(values).max(axis=0))
-    usual = min(1.0, float(sizes.max(initial=0.0))) or 1.0
-    scales = np.where(sizes > NOTHING * usual, sizes, usual)
-    if method is FINE and usual < SMALL:  # an absolute tolerance relative to the motion
+    sizes, own = ranges(values)
+    usual = usual_size(sizes)
+    scales = np.where(own, sizes, usual)
+    given = method is not FINE
+    if not given and usual < SMALL:  # an absolute tolerance relative to the motion
         method = replace(FINE, atol=float(np.min(FINE.atol)) * usual)
-    return Flow(e, naming, names, preferred, u, method, scales), tuple(n for n in naming.names if n in ignorable)
+    flow = Flow(e, naming, names, preferred, u, method, scales, given_method=given)
+    return flow, tuple(n for n in naming.names if n in ignorable), own
 
 
 # ------------------------------------------------------------------------------------------------------------- motions
@@ -368,12 +408,12 @@ def _flow(
 
 def _integrated(
     e: Equations, x: Array, u: Array, p: Array, until: float, samples: int, method: Method
-) -> tuple[Array, list[Array]]:
-    """States of a run, and the parameters there, which have the modes of contacts."""
+) -> tuple[Array, list[Array], int]:
+    """States of a run, the parameters there, which have the modes of contacts, and the number of its steps."""
     run = integrate(e, x, until, parameters=p, inputs=u, method=method, samples=np.linspace(0.0, until, samples))
-    if run.status.kind != Ending.FINISHED:
-        raise SolverError(f"{e.name}: the first guess cannot be simulated for {until:g} s: {run.status}")
-    return run.states, modes_of_samples(run) if e.unilateral else [p] * len(run.states)
+    completed(run, f"{e.name}: the first guess cannot be simulated for {until:g} s")
+    modes = modes_of_samples(run) if e.unilateral else [p] * len(run.states)
+    return run.states, modes, run.accepted + run.rejected
 
 
 def _run(e: Equations, found: Shot, until: float, samples: int) -> Run:
@@ -386,7 +426,7 @@ def _settle(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: 
     """State and parameters at the last upward crossing of the mean of an oscillating quantity, and the time since the state was
     similar."""
     count = 4001
-    states, modes = _integrated(e, x, u, p, seconds, count, method)
+    states, modes, _ = _integrated(e, x, u, p, seconds, count, method)
     late = states[count // 2 :]
     spread = np.ptp(late, axis=0)
     half = len(late) // 2
