@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 NOTHING = 1e-9  # ranges below this, relative to the smaller of 1 and the largest, are none
 CONSTANT = 1e-3  # size of a deviation, relative to its largest value, if it hardly changes
-EXCESS = 1e3  # what others make of a deviation, relative to its size, from which this is too small
+EXCESS = 10.0  # what others make of a deviation, relative to its size, from which this is too small
 PART = 0.125  # of a period, after which couplings are looked at as well: those of motions that attract fade within a whole one
 ANOTHER = 1e2  # ratio of the sizes along the motion found and along the first guess
 SMALL = 1e-2  # a motion this small needs smaller absolute tolerances
@@ -86,7 +86,6 @@ def _balanced_sizes(sizes: Array, own: NDArray[np.bool_], matrices: list[Array])
     made = [np.abs(m) / max(1.0, float(np.abs(np.linalg.eigvals(m)).max(initial=0.0))) for m in matrices]
     coupling = np.max([m - np.diag(np.diag(m)) for m in made], axis=0)
     sizes, settled = sizes.copy(), np.zeros(len(sizes), dtype=bool)
-    settled[own & (sizes == sizes.max(initial=0.0))] = True
     for _ in sizes:
         driven = coupling @ np.where(settled | own, sizes, 0.0)
         excess = np.where(settled, 0.0, driven / sizes)

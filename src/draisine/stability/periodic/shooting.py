@@ -145,20 +145,21 @@ class Shot:
         row[0, : len(rate)] = rate / length
         return row
 
-    def step(self, further: Array | None = None, side: Array | None = None) -> Array:
+    def step(self, further: Array | None = None, side: Array | None = None, of: Shot | None = None) -> Array:
         """The least-norm Newton step: fixed quantities and `further` rows with their `side` are satisfied exactly, the defects
-        in the least-squares sense."""
+        in the least-squares sense. With the residuals `of` another shot it is the simplified step there."""
+        of = of or self
         closing = self.count * len(self.flow.names)
         none = np.zeros((0, self.unknowns))
         phase, more = (none, none) if further is None else (self.phase_row, further)
         exact = np.vstack([self.jacobian[closing:], phase, more])
-        right = np.concatenate([-self.fixed_residuals, np.zeros(len(phase)), np.zeros(len(more)) if side is None else side])
+        right = np.concatenate([-of.fixed_residuals, np.zeros(len(phase)), np.zeros(len(more)) if side is None else side])
         step, free = np.zeros(self.unknowns), np.eye(self.unknowns)
         if len(exact):
             split = decompose(exact)
             step, free = split.solve(right), split.null_space
         defects = self.jacobian[:closing]
-        return np.asarray(step + free @ np.linalg.lstsq(defects @ free, -self.defects.ravel() - defects @ step, rcond=RTOL)[0])
+        return np.asarray(step + free @ np.linalg.lstsq(defects @ free, -of.defects.ravel() - defects @ step, rcond=RTOL)[0])
 
     def stepped(self, step: Array) -> Shot:
         """The nodes and passages after a step."""
@@ -243,13 +244,15 @@ def close_orbit(begin: Shot, accuracy: float, rounds: int, further: Array | None
     `further` are rows on the step from `begin` that should equal `target`, for continuation.
     """
 
+    def side(change: Array) -> Array | None:
+        return None if further is None or target is None else target - further @ change
+
     def step(at: tuple[Shot, Array]) -> Array:
-        now, change = at
-        return now.step(further, None if further is None or target is None else target - further @ change)
+        return at[0].step(further, side(at[1]))
 
     place = begin.count * len(begin.flow.names)
 
-    def move(at: tuple[Shot, Array], change: Array) -> tuple[Shot, Array] | None:
+    def trial(at: tuple[Shot, Array], change: Array) -> tuple[Shot, Array] | None:
         total = at[1] + change
         if begin.conditions.autonomous and abs(total[place]) > np.log(OTHER_PERIOD):  # every motion returns after no time
             return None
@@ -258,8 +261,23 @@ def close_orbit(begin: Shot, accuracy: float, rounds: int, further: Array | None
         except (ModelError, SolverError):
             return None
 
+    def move(at: tuple[Shot, Array], change: Array) -> tuple[Shot, Array] | None:
+        """After the largest part of the step at which the residual is smaller, or the step that would follow with the same
+        derivatives is: this does not depend on scales, where one quantity amplifies another."""
+        whole, share = float(np.abs(change).max(initial=0.0)) <= newton.step_tolerance, 1.0
+        while share >= SMALLEST:
+            reached = trial(at, share * change)
+            if reached is not None and (whole or reached[0].error < max(at[0].error, 1e2 * accuracy)):
+                return reached
+            if reached is not None and np.isfinite(reached[0].error):
+                following = at[0].step(further, side(reached[1]), reached[0])
+                if np.linalg.norm(following) < (1.0 - 0.5 * share) * np.linalg.norm(change):
+                    return reached
+            share /= 2
+        return None
+
     # a small last step improves the multipliers
-    newton = Newton(acceptable=1e2 * accuracy, step_tolerance=1e3 * accuracy, max_iterations=rounds, least_share=SMALLEST)
+    newton = Newton(acceptable=1e2 * accuracy, step_tolerance=1e3 * accuracy, max_iterations=rounds)
     found, before, left = None, np.inf, rounds
     point = (begin, np.zeros(begin.unknowns))
     # where deviations amplify each other, the residual may still be large, and decrease further, after a small step
