@@ -43,7 +43,19 @@ from draisine.stability.periodic.contact_motions import (
 from draisine.stability.periodic.exchange import exchanged_name, exchanged_order
 from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
 from draisine.stability.periodic.flow import FINE, Flow, completed, project_onto_constraints, well_conditioned_naming
-from draisine.stability.periodic.scales import NOTHING, SMALL, balanced, divided, least_divisor, ranges, resized, usual_size
+from draisine.stability.periodic.scales import (
+    NOTHING,
+    SMALL,
+    balanced,
+    balanced_sizes,
+    divided,
+    least_divisor,
+    ranges,
+    rate_couplings,
+    resized,
+    toleranced_states,
+    usual_size,
+)
 from draisine.stability.periodic.shooting import (
     PERIOD,
     Conditions,
@@ -66,6 +78,7 @@ LOOKS = 5  # states along the first guess at which ignorable coordinates are det
 STEADY = 0.2  # drift of the mean of an oscillating quantity, relative to its range
 RETURNED = 0.1  # difference to the state one period earlier while settling, relative to the range
 FINE_SAMPLES = 2001
+NOTHING_BESIDE = 1e-7  # range of a state, relative to what others make of it, that is error of the integration
 LEAST_STEPS, STEPS = 5000, 20  # limit of the steps of a trial: this, and this multiple of those of the first guess
 RESIZED = 3  # times at most that sizes are measured again along the motion found
 RETURNS = 1e-6  # a motion has returned if it is this close to its beginning, relative to its size
@@ -264,7 +277,7 @@ def limit_cycle(
     named = (*named, *(q.name for q in e.states if exchange and exchanged_name(q.name, exchange) != q.name))
     preferred = tuple(dict.fromkeys(named))
     guess, modes, steps = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
-    flow, ignorable, own = _flow(e, guess, u, modes, preferred, method)
+    flow, ignorable, own = _flow(e, guess, u, modes, preferred, method, period)
     flow = replace(flow, most_steps=LEAST_STEPS + STEPS * steps)
     notes = _repetition(flow, guess, period, p) if depends_on_time(dynamics) else ()
     if e.unilateral and driven:
@@ -378,7 +391,7 @@ def _peak(values: Array) -> float:
 
 
 def _flow(
-    e: Equations, states: Array, u: Array, modes: Sequence[Array], preferred: tuple[str, ...], method: Method
+    e: Equations, states: Array, u: Array, modes: Sequence[Array], preferred: tuple[str, ...], method: Method, period: float
 ) -> tuple[Flow, tuple[str, ...], NDArray[np.bool_]]:
     """Periodic deviations with their scales along the first guess, the ignorable coordinates, and which scales are ranges."""
     indices = np.linspace(0, len(states) - 1, LOOKS).round().astype(int)
@@ -392,14 +405,19 @@ def _flow(
         naming = well_conditioned_naming(deviations, looks, u, p)
     names = tuple(name for name in naming.names if name not in ignorable)
     everything = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
-    values = deviations.derivatives(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
-    sizes, own = ranges(values)
+    derivatives, kept = deviations.derivatives(0.0, states, *everything), [naming.names.index(n) for n in names]
+    sizes, own = ranges(derivatives.values[:, [naming.chosen[i] for i in kept]])
     usual = usual_size(sizes)
     scales = np.where(own, sizes, usual)
     given = method is not FINE
     if not given and usual < SMALL:  # an absolute tolerance relative to the motion
         method = replace(FINE, atol=float(np.min(FINE.atol)) * usual)
     flow = Flow(e, naming, names, preferred, u, method, scales, given_method=given)
+    if len(names) > 1 and not e.unilateral:
+        by_others = naming.matrices(derivatives)[0][:, kept][:, :, kept]
+        if np.isfinite(by_others).all():
+            scales = balanced_sizes(scales, own, [rate_couplings(by_others, period / (2 * np.pi))])
+            flow = replace(flow, scales=scales, method=toleranced_states(flow, scales))
     return flow, tuple(n for n in naming.names if n in ignorable), own
 
 
@@ -422,6 +440,22 @@ def _run(e: Equations, found: Shot, until: float, samples: int) -> Run:
     return integrate(e, found.nodes[0].x, until, parameters=p, inputs=found.flow.u, method=found.flow.method, samples=times)
 
 
+def _noise(e: Equations, late: Array, u: Array, p: Array, spread: Array) -> Array:
+    """Ranges of states that are errors of the integration: far below what the others make of them, whatever their units."""
+    looks = late[np.linspace(0, len(late) - 1, LOOKS).round().astype(int)]
+    given = np.broadcast_to(u, (LOOKS, len(u))), np.broadcast_to(p, (LOOKS, len(p)))
+    derivatives, noise = deviations_of(e).derivatives(0.0, looks, *given), np.zeros(len(spread))
+    own = derivatives.by_state.shape[2]
+    if e.unilateral or not np.isfinite(derivatives.by_state).all() or not np.isfinite(derivatives.w).all():
+        return noise
+    rates = np.abs(derivatives.w[:, :own]).max(axis=0)
+    moves = (rates > 0.0) & (spread[:own] > 0.0)
+    if moves.any():
+        longest = float((spread[:own][moves] / rates[moves]).min())
+        noise[:own] = NOTHING_BESIDE * (rate_couplings(derivatives.by_state[:, :own], longest) * spread[:own]).max(axis=1)
+    return noise
+
+
 def _settle(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: Method) -> tuple[Array, Array, float | None]:
     """State and parameters at the last upward crossing of the mean of an oscillating quantity, and the time since the state was
     similar."""
@@ -431,7 +465,8 @@ def _settle(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: 
     spread = np.ptp(late, axis=0)
     half = len(late) // 2
     drift = np.abs(late[:half].mean(axis=0) - late[half:].mean(axis=0))
-    moving = np.flatnonzero((drift < STEADY * spread) & (spread > NOTHING * np.abs(late).max(axis=0)))
+    moves = (drift < STEADY * spread) & (spread > NOTHING * np.abs(late).max(axis=0)) & (spread > _noise(e, late, u, p, spread))
+    moving = np.flatnonzero(moves)
     found: list[tuple[float, float, int]] = []  # period in samples, difference to the earlier state, index
     for k in moving:
         wave = late[:, k] - late[:, k].mean()

@@ -7,6 +7,7 @@ of the other coordinates, as large as the motion, make of it within a period.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ Array = NDArray[np.float64]
 NOTHING = 1e-9  # ranges below this, relative to the smaller of 1 and the largest, are none
 CONSTANT = 1e-3  # size of a deviation, relative to its largest value, if it hardly changes
 EXCESS = 10.0  # what others make of a deviation, relative to its size, from which this is too small
+FARTHEST = 1e3  # of a transient, relative to what it changes within a period
 PART = 0.125  # of a period, after which couplings are looked at as well: those of motions that attract fade within a whole one
 ANOTHER = 1e2  # ratio of the sizes along the motion found and along the first guess
 SMALL = 1e-2  # a motion this small needs smaller absolute tolerances
@@ -72,32 +74,42 @@ def values_along(shot: Shot, shares: Array) -> tuple[list[Array], Array]:
     return found, deviations_of(e, flow.preferred).derivatives(0.0, states, *given).values[:, chosen]
 
 
-def _balanced_sizes(sizes: Array, own: NDArray[np.bool_], matrices: list[Array]) -> Array:
-    """Sizes raised to what other deviations make of them; those that are not of their own are lowered as well, to what makes of
-    others as much as their size.
+def balanced_sizes(sizes: Array, own: NDArray[np.bool_], matrices: Sequence[Array]) -> Array:
+    """Sizes raised to what other deviations make of them. Those that are not of their own become that, or what makes as much of
+    others as their size.
 
-    Spectral radii, which do not depend on scales, discount the growth of unstable motions.
+    Matrices are derivatives of deviations by others. Their spectral radii, which do not depend on scales, discount the growth of
+    unstable motions.
 
     >>> import numpy as np
     >>> flow = np.array([[0.5, 0.0], [2e6, 0.5]])
-    >>> _balanced_sizes(np.array([1.0, 1e-3]), np.array([True, True]), [flow]).tolist()
+    >>> balanced_sizes(np.array([1.0, 1e-3]), np.array([True, True]), [flow]).tolist()
     [1.0, 2000000.0]
     """
     made = [np.abs(m) / max(1.0, float(np.abs(np.linalg.eigvals(m)).max(initial=0.0))) for m in matrices]
     coupling = np.max([m - np.diag(np.diag(m)) for m in made], axis=0)
-    sizes, settled = sizes.copy(), np.zeros(len(sizes), dtype=bool)
+    sizes, known = sizes.copy(), own.copy()
+    raised = np.zeros(len(sizes), dtype=bool)
     for _ in sizes:
-        driven = coupling @ np.where(settled | own, sizes, 0.0)
-        excess = np.where(settled, 0.0, driven / sizes)
+        driven = (coupling * np.where(known, sizes, 0.0)).max(axis=1)
+        excess = np.where(raised, 0.0, driven / sizes)
+        excess = np.where(known, excess, np.maximum(excess, np.where(driven > 0.0, sizes / np.maximum(driven, 1e-300), 0.0)))
         i = int(np.argmax(excess))
         if excess[i] <= EXCESS:
             break
-        sizes[i], settled[i] = driven[i], True
-    for i in np.flatnonzero(~own & ~settled):
-        drives = float((coupling[:, i] / sizes)[own | settled].max(initial=0.0))
+        sizes[i], known[i], raised[i] = driven[i], True, True
+    for i in np.flatnonzero(~known):
+        drives = float((coupling[:, i] / sizes)[known].max(initial=0.0))
         if drives * sizes[i] > EXCESS:
             sizes[i] = 1.0 / drives
     return sizes
+
+
+def rate_couplings(by_state: Array, longest: float) -> Array:
+    """What deviations make of each other within the time in which they react, at most `longest`, from derivatives of their rates
+    at several states, (states, names, names)."""
+    reacts = 1.0 / np.maximum(np.abs(np.diagonal(by_state, axis1=1, axis2=2)), 1.0 / longest)
+    return np.asarray((np.abs(by_state) * reacts[..., None]).max(axis=0))
 
 
 def balanced(shot: Shot, own: NDArray[np.bool_]) -> Shot:
@@ -105,12 +117,15 @@ def balanced(shot: Shot, own: NDArray[np.bool_]) -> Shot:
     flow = shot.flow
     if len(flow.names) < 2:
         return shot
-    matrices = [np.linalg.multi_dot([p.matrix for p in shot.passages[::-1]]) if shot.count > 1 else shot.passages[0].matrix]
+    matrices = [shot.monodromy]
     with suppress(ModelError, SolverError):  # where a contact has another mode
         matrices.append(flow.passage(shot.time(0), shot.nodes[0], PART * shot.period, shot.p).matrix)
     if not all(np.isfinite(m).all() for m in matrices):
         return shot
-    scales = _balanced_sizes(flow.scales, own, matrices)
+    # a transient: the size of what removes it
+    missed, kept = np.abs(shot.defects).max(axis=0), np.abs(1.0 - np.diag(shot.monodromy))
+    scales = flow.scales * np.where(own & (missed > 1.0), np.clip(missed / np.maximum(kept, 1e-3), 1.0, FARTHEST), 1.0)
+    scales = balanced_sizes(scales, own, matrices)
     method = toleranced_states(flow, scales)
     if method is flow.method and (scales == flow.scales).all():
         return shot
