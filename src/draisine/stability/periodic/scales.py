@@ -30,7 +30,7 @@ FARTHEST = 1e3  # of a transient, relative to what it changes within a period
 PART = 0.125  # of a period, after which couplings are looked at as well: those of motions that attract fade within a whole one
 ANOTHER = 1e2  # ratio of the sizes along the motion found and along the first guess
 SMALL = 1e-2  # a motion this small needs smaller absolute tolerances
-SMALL_STATE = 1e-3  # a state this small needs its own absolute tolerance
+SMALL_STATE, LARGE_STATE = 1e-3, 1e2  # states beyond have their own absolute tolerances
 SAMPLES = 32
 
 
@@ -133,15 +133,17 @@ def balanced(shot: Shot, own: NDArray[np.bool_]) -> Shot:
 
 
 def toleranced_states(flow: Flow, scales: Array) -> Method:
-    """The method with absolute tolerances relative to the sizes of small states, unless one was given."""
-    small = {name: size for name, size in zip(flow.names, scales, strict=True) if size < SMALL_STATE}
-    if flow.given_method or not small:
+    """The method with absolute tolerances relative to the sizes of small and large states, unless one was given. Where a large
+    one vanishes on the motion, rounding would exceed any other."""
+    sizes = dict(zip(flow.names, scales.tolist(), strict=True))
+    special = {name for name, size in sizes.items() if not SMALL_STATE <= size <= LARGE_STATE}
+    if flow.given_method or not special:
         return flow.method
-    names = [q.name for q in flow.equations.states]
-    usual = usual_size(scales)
-    least = float(np.min(FINE.atol)) * (usual if usual < SMALL else 1.0)
-    atol = tuple(min(least, float(np.min(FINE.atol)) * small[name]) if name in small else least for name in names)
-    return flow.method if flow.method == (new := replace(FINE, atol=atol)) else new
+    usual, fine = usual_size(scales), float(np.min(FINE.atol))
+    least = fine * (usual if usual < SMALL else 1.0)
+    atol = tuple(fine * sizes[q.name] if q.name in special else least for q in flow.equations.states)
+    new = replace(FINE, atol=atol)
+    return flow.method if flow.method == new else new
 
 
 def resized(shot: Shot) -> Shot:
