@@ -81,6 +81,7 @@ FINE_SAMPLES = 2001
 NOTHING_BESIDE = 1e-7  # range of a state, relative to what others make of it, that is error of the integration
 LEAST_STEPS, STEPS = 5000, 20  # limit of the steps of a trial: this, and this multiple of those of the first guess
 RESIZED = 3  # times at most that sizes are measured again along the motion found
+FAMILY = 1e-6  # a multiplier this close to one is that of a family
 RETURNS = 1e-6  # a motion has returned if it is this close to its beginning, relative to its size
 REPEATS = 1e-3  # change of a deviation by what the equations differ after a period, relative to its size: they do not repeat
 NEARLY_REPEATS = 1e-8  # the same, below which it is rounding error
@@ -299,9 +300,10 @@ def limit_cycle(
     ]
     swap = exchanged_order(e, flow, exchange or {}, guess, modes, period if driven else 0.0)
     conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]), swap)
-    first = balanced(shoot(flow, conditions, begun, period, p), own)
-    if conditions.autonomous and not conditions.phase_fixed:
+    first = Shot(flow, conditions, tuple(begun), period, p, ())
+    if conditions.autonomous and not conditions.phase_fixed:  # before a passage begins, or ends, on a surface
         first = replace(off_surfaces(first), begin=0.0)
+    first = balanced(first if first.passages else shoot(flow, conditions, begun, period, p), own)
     found = close_orbit(first, accuracy, rounds)
     for _ in range(RESIZED):
         if (new := resized(found)) is found:
@@ -310,7 +312,20 @@ def limit_cycle(
     found, times = _least_period(found, accuracy, rounds)
     if times > 1:
         notes += (f"the guess of the period led to {times} periods of this motion; this is its least one",)
-    return cycle_of(found, ignorable, notes)
+    cycle = cycle_of(found, ignorable, notes)
+    if conditions.autonomous and not fixed and np.abs(cycle.multipliers - 1.0).min(initial=np.inf) < FAMILY:
+        family = (
+            "a second multiplier is one: motions of a family, as conservative systems have them, are near this one; "
+            f"fixed={{{_amplitude(found)!r}: …}} selects one of them"
+        )
+        cycle = replace(cycle, notes=(*cycle.notes, family))
+    return cycle
+
+
+def _amplitude(found: Shot) -> str:
+    """The name of a quantity that is nearly at its peak at the start."""
+    slowness = np.abs(found.nodes[0].rates / found.flow.scales)
+    return found.flow.names[int(np.argmin(slowness))]
 
 
 def _least_period(found: Shot, accuracy: float, rounds: int) -> tuple[Shot, int]:
@@ -378,8 +393,8 @@ def _ended_at_rest(found: Shot) -> str:
     text = f"{found.flow.equations.name}: the search ended in an equilibrium; start farther away from it"
     if found.conditions.fixed:
         return text
-    name = found.flow.names[int(np.argmax(found.flow.scales))]
-    return f"{text}, or fix the motion of a family, as conservative systems have them, by an initial value, fixed={{{name!r}: …}}"
+    one = found.flow.names[0]
+    return f"{text}, or, for a motion of a family, as conservative systems have them, fix an initial value, fixed={{{one!r}: …}}"
 
 
 def _peak(values: Array) -> float:

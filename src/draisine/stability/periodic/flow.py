@@ -115,7 +115,10 @@ class Flow:
             )
         chosen = [self.naming.chosen[i] for i in self._kept]
         span = np.zeros((len(x), len(self._kept)))
-        span[: self._own] = self._naming_at(derivatives).span(derivatives)[0][:, self._kept]
+        try:
+            span[: self._own] = self._naming_at(derivatives).span(derivatives)[0][:, self._kept]
+        except np.linalg.LinAlgError as error:
+            raise SolverError(f"{self.equations.name}: its deviations are not determined at t = {t:g} s") from error
         shift = np.zeros(len(x))
         if self.parameter is not None:
             shift[: self._own] = self._shift(t, x, p, derivatives)

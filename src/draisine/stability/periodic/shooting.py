@@ -6,8 +6,8 @@ Unknowns are the deviations ζ_i of m nodes, the period T of an autonomous motio
 
 with rows for quantities fixed at the first node. Least-norm steps solve the rows, so that redundant rows (conserved
 quantities) and missing ones (families of motions, the phase of an autonomous motion) are permitted. A row that makes steps
-orthogonal to the rates of a first guess would be wrong: they include those of its transients, which a step removes. Along a
-family, where motions are closed, it determines the phase.
+orthogonal to the rates of a first guess would be wrong: they include those of its transients, which a step removes. It
+determines the phase along a family, where motions are closed, and where quantities are fixed but not the phase.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ class Shot:
         of = of or self
         closing = self.count * len(self.flow.names)
         none = np.zeros((0, self.unknowns))
-        phase, more = (none, none) if further is None else (self.phase_row, further)
+        phase = self.phase_row if further is not None or self.conditions.fixed else none
+        more = none if further is None else further
         exact = np.vstack([self.jacobian[closing:], phase, more])
         right = np.concatenate([-of.fixed_residuals, np.zeros(len(phase)), np.zeros(len(more)) if side is None else side])
         step, free = np.zeros(self.unknowns), np.eye(self.unknowns)
