@@ -34,7 +34,7 @@ SMALL_STATE, LARGE_STATE = 1e-3, 1e2  # states beyond have their own absolute to
 SAMPLES = 32
 
 
-def ranges(values: Array) -> tuple[Array, Array]:
+def ranges(values: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Sizes of deviations from their values along a motion, (samples, names), and whether they have one of their own."""
     sizes = np.maximum(0.5 * np.ptp(values, axis=0), CONSTANT * np.abs(values).max(axis=0, initial=0.0))
     return sizes, sizes > NOTHING * usual_size(sizes)
@@ -98,7 +98,7 @@ def balanced_sizes(sizes: Array, own: NDArray[np.bool_], matrices: Sequence[Arra
         if excess[i] <= EXCESS:
             break
         sizes[i], known[i], raised[i] = driven[i], True, True
-    for i in np.flatnonzero(~known):
+    for i in np.flatnonzero(~known).tolist():
         drives = float((coupling[:, i] / sizes)[known].max(initial=0.0))
         if drives * sizes[i] > EXCESS:
             sizes[i] = 1.0 / drives
