@@ -6,7 +6,7 @@ All derivatives, including that by the parameter, are exact: tangents are null v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
@@ -21,7 +21,7 @@ from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths, l
 from draisine.numerics.root_finding import bracketed_root
 from draisine.program.arguments import refuse_dependent
 from draisine.results.base import Result, figure
-from draisine.stability.periodic.branch_points import Arc, arcs_of, at_length, tangent_at, value_of, weights_of
+from draisine.stability.periodic.branch_points import Arc, arcs_of, at_length, crossed_minimum, tangent_at, value_of, weights_of
 from draisine.stability.periodic.cycle import Cycle, cycle_of
 from draisine.stability.periodic.floquet import NEUTRAL
 from draisine.stability.periodic.shooting import Shot, close_orbit, shoot
@@ -38,6 +38,7 @@ LEAST_COSINE = 0.8  # between the tangents before and after a step
 
 PERIOD_DOUBLING, BRANCH_POINT, FOLD, TORUS = "period doubling", "branch point", "fold", "torus"
 
+LOOKS = 12  # at a test function between two neighbors
 SHOWN = 2  # quantities plotted besides the period, if none are named
 
 
@@ -124,7 +125,36 @@ class CycleBranch(Result):
             for kind, test in _TESTS.items():
                 if self._passes(kind, before, after):
                     found.append(self._solved(kind, i, test))
+                elif i:
+                    found += self._twice(kind, i)
         return tuple(found)
+
+    def _twice(self, kind: str, i: int) -> list[CyclePoint]:
+        """Two points of one kind about motion number i, between neighbors on one side of the unit circle: the test function is
+        closest to zero there, and is looked at between them."""
+        test, three = _TESTS[kind], self.cycles[i - 1 : i + 2]
+        ends = [test(cycle.multipliers) for cycle in three]
+        nearest = abs(ends[1]) < min(abs(ends[0]), abs(ends[2])) and min(np.sign(ends)) == max(np.sign(ends)) != 0.0
+        pairs = {int((cycle.multipliers.imag > 0).sum()) for cycle in three}
+        if not nearest or (kind == TORUS and len(pairs) > 1) or {i - 1, i} & set(self._turns):
+            return []
+        low, middle, high = sorted(cycle.parameters[self.parameter] for cycle in three)
+        side = float(np.sign(ends[1]))
+
+        def value(parameter: float) -> float:
+            return side * test(self._at(parameter, three).multipliers)
+
+        least = crossed_minimum(value, (low, middle, high), LOOKS)
+        if least is None or _beyond(kind, self._at(least, three)) == _beyond(kind, three[1]):
+            return []
+        order = (low, high) if three[0].parameters[self.parameter] == low else (high, low)
+        roots = [bracketed_root(value, min(end, least), max(end, least), rtol=1e-10) for end in order]
+        return [CyclePoint(kind, self.parameter, root) for root in roots]
+
+    def _at(self, parameter: float, near: Sequence[Cycle]) -> Cycle:
+        """The motion at a value of the parameter, from the nearest of some others."""
+        closest = min(near, key=lambda cycle: abs(cycle.parameters[self.parameter] - parameter))
+        return cycle_of(at_value(closest.shot, parameter), closest.ignorable)
 
     @staticmethod
     def _passes(kind: str, before: Cycle, after: Cycle) -> bool:
@@ -152,8 +182,7 @@ class CycleBranch(Result):
             return CyclePoint(kind, self.parameter, (b * low + a * high) / (a + b))
 
         def value(parameter: float) -> float:
-            near = before if abs(parameter - low) < abs(parameter - high) else after
-            return test(cycle_of(at_value(near.shot, parameter), near.ignorable).multipliers)
+            return test(self._at(parameter, (before, after)).multipliers)
 
         return CyclePoint(kind, self.parameter, bracketed_root(value, min(low, high), max(low, high), rtol=1e-10))
 

@@ -114,3 +114,39 @@ def arcs_of(shots: Sequence[Shot]) -> list[Arc]:
     for shot in shots[1:]:
         tangents.append(tangent_at(shot, weights, tangents[-1]))
     return [Arc(shots[i], shots[i + 1], weights, (tangents[i], tangents[i + 1])) for i in range(len(shots) - 1)]
+
+
+def crossed_minimum(function: Callable[[float], float], three: tuple[float, float, float], looks: int) -> float | None:
+    """Where a function that is positive at three points, and least at the middle one, is negative between them, by parabolas
+    through the least values; None if it is not, or its minimum is found.
+
+    >>> round(crossed_minimum(lambda x: (x - 0.3) ** 2 - 1e-6, (-1.0, 0.4, 2.0), 12), 6)
+    0.3
+    >>> crossed_minimum(lambda x: (x - 0.3) ** 2 + 1e-6, (-1.0, 0.4, 2.0), 12) is None
+    True
+    """
+    known = {x: function(x) for x in three}
+    for _ in range(looks):
+        a, b, c = _around_least(known)
+        u, w = (b - a) * (known[b] - known[c]), (b - c) * (known[b] - known[a])
+        span = c - a
+        x = b - 0.5 * ((b - a) * u - (b - c) * w) / (u - w) if u != w else b
+        if min(abs(x - one) for one in (a, b, c)) < 1e-3 * span:  # no new information: the larger side
+            x = b + 0.1 * (c - b) if c - b > b - a else b - 0.1 * (b - a)
+        if not a < x < c or min(abs(x - one) for one in known) < 1e-9 * span:
+            return None
+        known[x] = function(x)
+        if not np.isfinite(known[x]):
+            return None
+        if known[x] < 0.0:
+            return x
+        if min(known.values()) > 0.0 and span < 1e-3 * (three[2] - three[0]):
+            return None
+    return None
+
+
+def _around_least(known: dict[float, float]) -> tuple[float, float, float]:
+    """The point with the least value and its neighbors."""
+    places = sorted(known)
+    i = min(max(min(range(len(places)), key=lambda k: known[places[k]]), 1), len(places) - 2)
+    return places[i - 1], places[i], places[i + 1]

@@ -12,6 +12,7 @@ from draisine.program.equations import Equations
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.run import integrate
 from draisine.stability.deviations import deviations_of
+from draisine.stability.explicit_time import depends_on_time
 from draisine.stability.periodic.contact_motions import contact_naming, ignorable_of_contacts, modes_of_samples
 from draisine.stability.periodic.flow import FINE, Flow, completed, well_conditioned_naming
 from draisine.stability.periodic.scales import (
@@ -27,6 +28,7 @@ from draisine.stability.steady_problem import ignorable_at
 
 Array = NDArray[np.float64]
 
+IRREGULAR = (0.0, 0.16, 0.37, 0.62, 0.81, 1.0)  # parts of a period at which an excitation is looked at
 LOOKS = 5  # states along the first guess at which ignorable coordinates are detected
 STEADY = 0.2  # drift of the mean of an oscillating quantity, relative to its range
 RETURNED = 0.1  # difference to the state one period earlier while settling, relative to the range
@@ -89,18 +91,23 @@ def flow_along(
     e: Equations, states: Array, u: Array, modes: Sequence[Array], preferred: tuple[str, ...], method: Method, period: float
 ) -> tuple[Flow, tuple[str, ...], NDArray[np.bool_]]:
     """Periodic deviations with their scales along the first guess, the ignorable coordinates, and which scales are ranges."""
-    indices = np.linspace(0, len(states) - 1, LOOKS).round().astype(int)
+    # an excitation may vanish at simple parts of its period; without one these are as good as others
+    driven = depends_on_time(e.explicit)
+    shares = np.array(IRREGULAR) if driven else np.linspace(0.0, 1.0, LOOKS)
+    indices = (shares * (len(states) - 1)).round().astype(int)
     looks, p = states[indices], modes[0]
+    instants = period * np.arange(len(states)) / (len(states) - 1) if driven else np.zeros(len(states))
+    times = instants[indices].tolist()
     deviations = deviations_of(e, preferred)
     if e.unilateral:
-        ignorable = ignorable_of_contacts(e, list(looks), u, [modes[i] for i in indices])
+        ignorable = ignorable_of_contacts(e, list(looks), u, [modes[i] for i in indices], times)
         naming = contact_naming(e, preferred, states[0], u, p)
     else:
-        ignorable = ignorable_at(e, list(looks), u, p)
+        ignorable = ignorable_at(e, list(looks), u, p, times)
         naming = well_conditioned_naming(deviations, looks, u, p)
     names = tuple(name for name in naming.names if name not in ignorable)
     everything = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
-    derivatives, kept = deviations.derivatives(0.0, states, *everything), [naming.names.index(n) for n in names]
+    derivatives, kept = deviations.derivatives(instants[:, None], states, *everything), [naming.names.index(n) for n in names]
     sizes, own = ranges(derivatives.values[:, [naming.chosen[i] for i in kept]])
     usual = usual_size(sizes)
     scales = np.where(own, sizes, usual)
