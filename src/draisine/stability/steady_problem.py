@@ -146,15 +146,17 @@ def _naming_at(motion: Motion) -> Naming:
     return deviations.choose(deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None]))
 
 
-def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Array) -> tuple[str, ...]:
-    """Coordinates on which nothing depends, at all of the admissible states."""
+def ignorable_at(
+    equations: Equations, states: Sequence[Array], u: Array, p: Array, times: Sequence[float] | None = None
+) -> tuple[str, ...]:
+    """Coordinates on which nothing depends, at all of the admissible states, at their times if these are given."""
     deviations = deviations_of(equations)
     speeds = set(deviations.speeds)
     common: set[str] | None = None
-    for x in states:
-        derivatives = deviations.derivatives(0.0, x[None], u[None], p[None])
+    for x, t in zip(states, times or [0.0] * len(states), strict=True):
+        derivatives = deviations.derivatives(t, x[None], u[None], p[None])
         naming = deviations.choose(derivatives)
-        a, rounding = naming.matrices(derivatives)[0][0], entry_rounding(deviations, naming, x, u, p)
+        a, rounding = naming.matrices(derivatives)[0][0], entry_rounding(deviations, naming, x, u, p, t)
         none = np.zeros((len(a), 0))
         bare = LinearModel(equations.name, naming.names, (), (), a, none, none.T, np.zeros((0, 0)), rounding=rounding)
         idle = set(bare.essential().left_out) - speeds

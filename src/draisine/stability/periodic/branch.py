@@ -6,7 +6,7 @@ All derivatives, including that by the parameter, are exact: tangents are null v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
@@ -21,6 +21,7 @@ from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths, l
 from draisine.numerics.root_finding import bracketed_root
 from draisine.program.arguments import refuse_dependent
 from draisine.results.base import Result, figure
+from draisine.stability.periodic.branch_points import Arc, arcs_of, at_length, crossed_minimum, tangent_at, value_of, weights_of
 from draisine.stability.periodic.cycle import Cycle, cycle_of
 from draisine.stability.periodic.floquet import NEUTRAL
 from draisine.stability.periodic.shooting import Shot, close_orbit, shoot
@@ -37,6 +38,7 @@ LEAST_COSINE = 0.8  # between the tangents before and after a step
 
 PERIOD_DOUBLING, BRANCH_POINT, FOLD, TORUS = "period doubling", "branch point", "fold", "torus"
 
+LOOKS = 12  # at a test function between two neighbors
 SHOWN = 2  # quantities plotted besides the period, if none are named
 
 
@@ -99,41 +101,88 @@ class CycleBranch(Result):
         """Half of the range of a quantity over a period, along the branch."""
         return np.array([cycle.amplitude(name) for cycle in self.cycles])
 
+    @cached_property
+    def _arcs(self) -> list[Arc]:
+        return arcs_of([cycle.shot for cycle in self.cycles])
+
+    @cached_property
+    def _turns(self) -> dict[int, float]:
+        """Values at which the parameter turns back, by the number of the motion before."""
+        return {i: arc.fold for i, arc in enumerate(self._arcs) if arc.turns}
+
     @property
     def folds(self) -> tuple[float, ...]:
-        """Values at which the branch turns back, by a parabola through neighboring points."""
-        values, found = self.values, []
-        for i in range(1, len(values) - 1):
-            before, after = values[i] - values[i - 1], values[i + 1] - values[i]
-            if before * after < 0.0:
-                found.append(float(values[i] + (before + after) ** 2 / (8 * (before - after))))
-        return tuple(found)
+        """Values at which the branch turns back, solved for along it."""
+        return tuple(self._turns.values())
 
     @cached_property
     def special(self) -> tuple[CyclePoint, ...]:
         """Where the stability of the motions changes between neighbors, by kind: "period doubling" where a real multiplier
-        passes −1, "fold" or "branch point" where one passes +1, "torus" where a pair passes the unit circle; solved for by the
-        parameter."""
+        passes −1, "fold" or "branch point" where one passes +1, "torus" where a pair passes the unit circle; solved for along
+        the branch."""
         found = []
-        for before, after in pairwise(self.cycles):
+        for i, (before, after) in enumerate(pairwise(self.cycles)):
             for kind, test in _TESTS.items():
-                ends = test(before.multipliers), test(after.multipliers)
-                if ends[0] * ends[1] < 0.0 and _beyond(kind, before) != _beyond(kind, after):
-                    found.append(self._solved(kind, before, after, test))
+                if self._passes(kind, before, after):
+                    found.append(self._solved(kind, i, test))
+                elif i:
+                    found += self._twice(kind, i)
         return tuple(found)
 
-    def _solved(self, kind: str, before: Cycle, after: Cycle, test: Callable[[Complex], float]) -> CyclePoint:
+    def _twice(self, kind: str, i: int) -> list[CyclePoint]:
+        """Two points of one kind about motion number i, between neighbors on one side of the unit circle: the test function is
+        closest to zero there, and is looked at between them."""
+        test, three = _TESTS[kind], self.cycles[i - 1 : i + 2]
+        ends = [test(cycle.multipliers) for cycle in three]
+        nearest = abs(ends[1]) < min(abs(ends[0]), abs(ends[2])) and min(np.sign(ends)) == max(np.sign(ends)) != 0.0
+        pairs = {int((cycle.multipliers.imag > 0).sum()) for cycle in three}
+        if not nearest or (kind == TORUS and len(pairs) > 1) or {i - 1, i} & set(self._turns):
+            return []
+        low, middle, high = sorted(cycle.parameters[self.parameter] for cycle in three)
+        side = float(np.sign(ends[1]))
+
+        def value(parameter: float) -> float:
+            return side * test(self._at(parameter, three).multipliers)
+
+        least = crossed_minimum(value, (low, middle, high), LOOKS)
+        if least is None or _beyond(kind, self._at(least, three)) == _beyond(kind, three[1]):
+            return []
+        order = (low, high) if three[0].parameters[self.parameter] == low else (high, low)
+        roots = [bracketed_root(value, min(end, least), max(end, least), rtol=1e-10) for end in order]
+        return [CyclePoint(kind, self.parameter, root) for root in roots]
+
+    def _at(self, parameter: float, near: Sequence[Cycle]) -> Cycle:
+        """The motion at a value of the parameter, from the nearest of some others."""
+        closest = min(near, key=lambda cycle: abs(cycle.parameters[self.parameter] - parameter))
+        return cycle_of(at_value(closest.shot, parameter), closest.ignorable)
+
+    @staticmethod
+    def _passes(kind: str, before: Cycle, after: Cycle) -> bool:
+        """Whether a multiplier of one kind passes the unit circle."""
+        test = _TESTS[kind]
+        return test(before.multipliers) * test(after.multipliers) < 0.0 and _beyond(kind, before) != _beyond(kind, after)
+
+    def _fold_at(self, i: int) -> float | None:
+        """The fold after motion number i, or next to it, where rounding decides between which motions a multiplier is one."""
+        for near in (i, i - 1, i + 1):
+            if near in self._turns and (near == i or not self._passes(BRANCH_POINT, *self.cycles[near : near + 2])):
+                return self._turns[near]
+        return None
+
+    def _solved(self, kind: str, i: int, test: Callable[[Complex], float]) -> CyclePoint:
+        before, after = self.cycles[i : i + 2]
         low, high = (cycle.parameters[self.parameter] for cycle in (before, after))
-        turns = any(min(low, high) - abs(high - low) <= fold <= max(low, high) + abs(high - low) for fold in self.folds)
-        if kind == BRANCH_POINT and turns:
-            return CyclePoint(FOLD, self.parameter, min(self.folds, key=lambda fold: abs(fold - 0.5 * (low + high))))
-        if turns:  # not a function of the parameter there
+        if kind == BRANCH_POINT and (fold := self._fold_at(i)) is not None:
+            return CyclePoint(FOLD, self.parameter, fold)
+        if i in self._turns:  # not a function of the parameter there
+            found = self._arcs[i].solve(lambda shot: test(cycle_of(shot, before.ignorable).multipliers))
+            if found is not None:
+                return CyclePoint(kind, self.parameter, found)
             a, b = (abs(test(cycle.multipliers)) for cycle in (before, after))
             return CyclePoint(kind, self.parameter, (b * low + a * high) / (a + b))
 
         def value(parameter: float) -> float:
-            near = before if abs(parameter - low) < abs(parameter - high) else after
-            return test(cycle_of(at_value(near.shot, parameter), near.ignorable).multipliers)
+            return test(self._at(parameter, (before, after)).multipliers)
 
         return CyclePoint(kind, self.parameter, bracketed_root(value, min(low, high), max(low, high), rtol=1e-10))
 
@@ -170,7 +219,8 @@ def follow_cycle(
     """Follow the periodic motion `cycle` over a parameter until this reaches `to`, or the motion shrinks to `least` of its size.
 
     `first` and `largest` are step lengths along the branch, relative to the size of the motion and to the change of the
-    parameter; `most` is the largest number of steps. Folds are passed, and `to` may be reached after turning back.
+    parameter; `most` is the largest number of steps. Folds are passed, and `to` may be reached after turning back. Forced motions
+    do not shrink to equilibria: they may be at rest, and pass it.
     """
     known = [q.name for q in cycle.equations.parameters]
     if parameter not in known:
@@ -184,14 +234,14 @@ def follow_cycle(
     nodes = [flow.node(begun.time(i), node.x, node.p) for i, node in enumerate(begun.nodes)]
     walk = _FamilyWalk(shoot(flow, begun.conditions, nodes, begun.period, begun.p), to, first, largest)
     shots = [walk.now]
-    whole = _size(walk.now)
+    whole, shrinks = _size(walk.now), begun.conditions.autonomous
     ending = f"{most} steps were made"
     for now in walk.steps(most):
-        if shots[-1].nodes[0].rates @ now.nodes[0].rates < 0.0:  # beyond the equilibrium
+        if shrinks and shots[-1].nodes[0].rates @ now.nodes[0].rates < 0.0:  # beyond the equilibrium
             ending = "the cycle shrinks to an equilibrium"
             break
         shots.append(now)
-        if _size(now) < least * whole:
+        if shrinks and _size(now) < least * whole:
             ending = "the cycle shrinks to an equilibrium"
             break
     else:
@@ -211,29 +261,19 @@ class _FamilyWalk:
         self.now, self._to, self._first, self._largest = begin, to, first, largest
         self.ending = ""
         towards = np.zeros(begin.unknowns)
-        towards[-1] = np.sign(to - _value(begin)) or 1.0
+        towards[-1] = np.sign(to - value_of(begin)) or 1.0
         self._side = float(towards[-1])
-        # lengths are relative to the values where these are larger than their change over a period
-        sizes = np.concatenate([np.abs(node.values) / begin.flow.scales for node in begin.nodes])
-        self._weights = np.ones(begin.unknowns)
-        self._weights[: len(sizes)] = 1.0 / np.maximum(sizes, 1.0)
-        self._tangent = self._along(begin, towards)
-
-    def _along(self, now: Shot, before: Array) -> Array:
-        """The unit tangent, oriented like the previous one."""
-        matrix = np.vstack([now.jacobian, now.phase_row])
-        tangent = np.linalg.svd(matrix)[2][-1]
-        length = float(np.linalg.norm(self._weights * tangent))
-        return np.asarray(tangent / (length if (self._weights**2 * tangent) @ before >= 0.0 else -length))
+        self._weights = weights_of(begin)
+        self._tangent = tangent_at(begin, self._weights, towards)
 
     def steps(self, most: int) -> Iterator[Shot]:
         lengths = StepLengths(self._first, SHORTEST * self._first, self._largest)
         walker = CurveTracer((self.now, self._tangent), self._advance, lengths, lambda at: GROWTH, self._limit)
         for now, _ in islice(walker, most):
             before, self.now = self.now, now
-            if self._side * (_value(now) - self._to) >= 0.0:
+            if self._side * (value_of(now) - self._to) >= 0.0:
                 self.ending = f"{now.flow.parameter} reached {self._to:g}"
-                yield at_value(min(before, now, key=lambda shot: abs(_value(shot) - self._to)), self._to)
+                yield at_value(min(before, now, key=lambda shot: abs(value_of(shot) - self._to)), self._to)
                 return
             yield now
         if walker.ended:
@@ -241,20 +281,19 @@ class _FamilyWalk:
 
     @staticmethod
     def _limit(at: tuple[Shot, Array]) -> float:
-        """Do not step over the point where a cycle shrinks to an equilibrium."""
-        return 0.5 * _size(at[0]) / (2 * np.pi)
+        """Do not step over the point where a cycle shrinks to an equilibrium; a forced motion may be at rest."""
+        return 0.5 * _size(at[0]) / (2 * np.pi) if at[0].conditions.autonomous else np.inf
 
     def _advance(self, at: tuple[Shot, Array], length: float) -> tuple[Shot, Array] | Rejected:
         """A step along the tangent; rejected if shooting fails, or the tangent turns too much."""
         now, tangent = at
-        row = (self._weights**2 * tangent)[None]
         try:
-            found = close_orbit(now.stepped(length * tangent), 1e-8, ROUNDS, row, np.zeros(1))
-            ahead = self._along(found, tangent)
+            found = at_length(now, tangent, self._weights, length, 1e-8, ROUNDS)
+            ahead = tangent_at(found, self._weights, tangent)
         except (ModelError, SolverError):
             return Rejected()
         # a shorter step, where the parameter might turn back twice within this one
-        change = (_value(found) - _value(now)) / now.flow.size
+        change = (value_of(found) - value_of(now)) / now.flow.size
         twice = tangent[-1] * ahead[-1] > 0.0 and least_slope(length * tangent[-1], length * ahead[-1], change) is not None
         if twice and length > CLOSE * self._first:
             return Rejected()
@@ -265,7 +304,7 @@ def at_value(near: Shot, value: float) -> Shot:
     """The motion of a family with a value of the parameter, from one nearby; in several steps where one fails."""
     now = near
     share = 1.0
-    while (left := value - _value(now)) != 0.0:
+    while (left := value - value_of(now)) != 0.0:
         try:
             found = _moved(now, share * left if share < 1.0 else left)
         except (ModelError, SolverError):
@@ -279,11 +318,6 @@ def at_value(near: Shot, value: float) -> Shot:
             return shoot(found.flow, found.conditions, list(found.nodes), found.period, p)
         now, share = found, min(1.0, 2.0 * share)
     return now
-
-
-def _value(now: Shot) -> float:
-    """Of the parameter."""
-    return float(now.p[now.flow.parameter_index])
 
 
 def _moved(now: Shot, change: float) -> Shot:

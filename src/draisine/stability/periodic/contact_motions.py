@@ -38,12 +38,14 @@ def contact_naming(e: Equations, preferred: tuple[str, ...], x: Array, u: Array,
     return deviations.choose(deviations.derivatives(0.0, x[None], u[None], p[None]))
 
 
-def ignorable_of_contacts(e: Equations, states: Sequence[Array], u: Array, modes: Sequence[Array]) -> tuple[str, ...]:
+def ignorable_of_contacts(
+    e: Equations, states: Sequence[Array], u: Array, modes: Sequence[Array], times: Sequence[float]
+) -> tuple[str, ...]:
     """Coordinates on which neither the motion in any of these modes nor a gap or slip of a contact depends."""
     common: set[str] | None = None
-    for x, p in zip(states, modes, strict=True):
+    for x, p, t in zip(states, modes, times, strict=True):
         constrained = deviations_of(e).choose(deviations_of(e).derivatives(0.0, x[None], u[None], p[None])).names
-        found = set(ignorable_at(e, [x], u, p)) | ({q.name for q in e.coordinates} - set(constrained))
+        found = set(ignorable_at(e, [x], u, p, [t])) | ({q.name for q in e.coordinates} - set(constrained))
         common = found if common is None else common & found
     left = [q.name for q in e.coordinates if q.name in (common or set())]
     if not left:

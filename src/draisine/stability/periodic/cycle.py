@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError, SolverError
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.model.model import Model
 from draisine.model.system import System
 from draisine.program.arguments import checked
@@ -26,7 +26,6 @@ from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
 from draisine.results.base import Result, figure
 from draisine.results.channel import HasState
-from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run
@@ -37,13 +36,17 @@ from draisine.stability.explicit_time import depends_on_time
 from draisine.stability.linearization import Motion, motion_at, motion_of
 from draisine.stability.periodic.contact_motions import (
     check_repetition,
-    contact_naming,
-    ignorable_of_contacts,
-    modes_of_samples,
 )
 from draisine.stability.periodic.exchange import exchanged_name, exchanged_order
+from draisine.stability.periodic.first_guess import flow_along, integrated, settled
 from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
-from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints, well_conditioned_naming
+from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints
+from draisine.stability.periodic.scales import (
+    balanced,
+    divided,
+    least_divisor,
+    resized,
+)
 from draisine.stability.periodic.shooting import (
     PERIOD,
     Conditions,
@@ -55,19 +58,17 @@ from draisine.stability.periodic.shooting import (
     shoot,
     surface_of,
 )
-from draisine.stability.steady_problem import ignorable_at
 
 if TYPE_CHECKING:
     import pandas
 
 Array = NDArray[np.float64]
 
-LOOKS = 5  # states along the first guess at which ignorable coordinates are detected
-STEADY = 0.2  # drift of the mean of an oscillating quantity, relative to its range
-RETURNED = 0.1  # difference to the state one period earlier while settling, relative to the range
 FINE_SAMPLES = 2001
-NOTHING = 1e-9  # ranges below this, relative to the smaller of 1 and the largest, are not used as scales
-SMALL = 1e-2  # a motion this small needs smaller absolute tolerances
+LEAST_STEPS, STEPS = 5000, 20  # limit of the steps of a trial: this, and this multiple of those of the first guess
+RESIZED = 3  # times at most that sizes are measured again along the motion found
+FAMILY = 1e-6  # a multiplier this close to one is that of a family
+RETURNS = 1e-6  # a motion has returned if it is this close to its beginning, relative to its size
 REPEATS = 1e-3  # change of a deviation by what the equations differ after a period, relative to its size: they do not repeat
 NEARLY_REPEATS = 1e-8  # the same, below which it is rounding error
 STILL = 1e-4  # a motion this small, relative to the first guess, is an equilibrium
@@ -254,16 +255,17 @@ def limit_cycle(
         raise ArgumentError(f"{e.name} depends on time, so that its period is that of the excitation: give period=…")
     x = motion.x
     if settle > 0.0:
-        x, p, found = _settle(e, x, u, p, settle, method)
-        period = found if period is None else period
+        x, p, estimate = settled(e, x, u, p, settle, method)
+        period = estimate if period is None else period
     if period is None or not (np.isfinite(period) and period > 0.0):
         raise ArgumentError(f"{e.name}: give a guess of the period, or settle=seconds; got period={period!r}")
     fixed = dict(fixed or {})
     named = (*states, *(name for name in fixed if name != PERIOD), *(advance if advance and e.unilateral else ()))
     named = (*named, *(q.name for q in e.states if exchange and exchanged_name(q.name, exchange) != q.name))
     preferred = tuple(dict.fromkeys(named))
-    guess, modes = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
-    flow, ignorable = _flow(e, guess, u, modes, preferred, method)
+    guess, modes, steps = integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
+    flow, ignorable, own = flow_along(e, guess, u, modes, preferred, method, period)
+    flow = replace(flow, most_steps=LEAST_STEPS + STEPS * steps)
     notes = _repetition(flow, guess, period, p) if depends_on_time(dynamics) else ()
     if e.unilateral and driven:
         check_repetition(e, guess, u, p, period)
@@ -284,10 +286,53 @@ def limit_cycle(
     ]
     swap = exchanged_order(e, flow, exchange or {}, guess, modes, period if driven else 0.0)
     conditions = Conditions(not driven, fixed, grown, fixes_phase(flow, fixed, begun[0]), swap)
-    first = shoot(flow, conditions, begun, period, p)
-    if conditions.autonomous and not conditions.phase_fixed:
+    first = Shot(flow, conditions, tuple(begun), period, p, ())
+    if conditions.autonomous and not conditions.phase_fixed:  # before a passage begins, or ends, on a surface
         first = replace(off_surfaces(first), begin=0.0)
-    return cycle_of(close_orbit(first, accuracy, rounds), ignorable, notes)
+    first = balanced(first if first.passages else shoot(flow, conditions, begun, period, p), own)
+    found = close_orbit(first, accuracy, rounds)
+    for _ in range(RESIZED):
+        if (new := resized(found)) is found:
+            break
+        found = close_orbit(new, accuracy, rounds)
+    found, times = _least_period(found, accuracy, rounds)
+    if times > 1:
+        notes += (f"the guess of the period led to {times} periods of this motion; this is its least one",)
+    cycle = cycle_of(found, ignorable, notes)
+    if conditions.autonomous and not fixed and np.abs(cycle.multipliers - 1.0).min(initial=np.inf) < FAMILY:
+        family = (
+            "a second multiplier is one: motions of a family, as conservative systems have them, are near this one; "
+            f"fixed={{{_amplitude(found)!r}: …}} selects one of them"
+        )
+        cycle = replace(cycle, notes=(*cycle.notes, family))
+    return cycle
+
+
+def _amplitude(found: Shot) -> str:
+    """The name of a quantity that is nearly at its peak at the start."""
+    slowness = np.abs(found.nodes[0].rates / found.flow.scales)
+    return found.flow.names[int(np.argmin(slowness))]
+
+
+def _least_period(found: Shot, accuracy: float, rounds: int) -> tuple[Shot, int]:
+    """An autonomous motion over its least period, and how many of these were found at first."""
+    times = 1
+    if not found.conditions.autonomous or PERIOD in found.conditions.fixed or found.conditions.exchange or _still(found):
+        return found, times
+    while (k := least_divisor(found, RETURNS)) > 1:
+        try:
+            part = close_orbit(divided(found, k), accuracy, rounds)
+        except (ModelError, SolverError):
+            break
+        if (np.abs(part.nodes[0].values - found.nodes[0].values) > RETURNS * found.flow.scales).any():
+            break  # another motion nearby, from which this one has branched
+        found, times = part, times * k
+    return found, times
+
+
+def _still(found: Shot) -> bool:
+    """Whether an autonomous motion does not move."""
+    return float(np.linalg.norm(found.nodes[0].rates / found.flow.scales)) * found.period < STILL
 
 
 def _repetition(flow: Flow, states: Array, period: float, p: Array) -> tuple[str, ...]:
@@ -315,8 +360,8 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...], notes: tuple[str, ...] = (
     """The cycle of a converged shooting solution, with notes on its start."""
     flow = found.flow
     rate = found.nodes[0].rates if found.conditions.autonomous else None
-    if rate is not None and float(np.linalg.norm(rate / flow.scales)) * found.period < STILL:
-        raise SolverError(f"{flow.equations.name}: the search ended in an equilibrium; start farther away from it")
+    if rate is not None and _still(found):
+        raise SolverError(_ended_at_rest(found))
     on_surface, regular = surface_of(found), found
     if on_surface:  # the multipliers are those of any phase
         regular = off_surfaces(found)
@@ -330,6 +375,14 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...], notes: tuple[str, ...] = (
     return Cycle(found, multipliers, ignorable, notes)
 
 
+def _ended_at_rest(found: Shot) -> str:
+    text = f"{found.flow.equations.name}: the search ended in an equilibrium; start farther away from it"
+    if found.conditions.fixed:
+        return text
+    one = found.flow.names[0]
+    return f"{text}, or, for a motion of a family, as conservative systems have them, fix an initial value, fixed={{{one!r}: …}}"
+
+
 def _peak(values: Array) -> float:
     """The largest value of a periodic sequence, by the parabola through it and its neighbors."""
     i = int(np.argmax(values))
@@ -338,70 +391,7 @@ def _peak(values: Array) -> float:
     return float(peak) if curvature == 0.0 else float(peak - (after - before) ** 2 / (8 * curvature))
 
 
-def _flow(
-    e: Equations, states: Array, u: Array, modes: Sequence[Array], preferred: tuple[str, ...], method: Method
-) -> tuple[Flow, tuple[str, ...]]:
-    """Periodic deviations with their scales along the first guess, and the ignorable coordinates."""
-    indices = np.linspace(0, len(states) - 1, LOOKS).round().astype(int)
-    looks, p = states[indices], modes[0]
-    deviations = deviations_of(e, preferred)
-    if e.unilateral:
-        ignorable = ignorable_of_contacts(e, list(looks), u, [modes[i] for i in indices])
-        naming = contact_naming(e, preferred, states[0], u, p)
-    else:
-        ignorable = ignorable_at(e, list(looks), u, p)
-        naming = well_conditioned_naming(deviations, looks, u, p)
-    names = tuple(name for name in naming.names if name not in ignorable)
-    everything = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
-    values = deviations.derivatives(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
-    spread = 0.5 * (values.max(axis=0) - values.min(axis=0))
-    sizes = np.maximum(spread, 1e-3 * np.abs(values).max(axis=0))
-    usual = min(1.0, float(sizes.max(initial=0.0))) or 1.0
-    scales = np.where(sizes > NOTHING * usual, sizes, usual)
-    if method is FINE and usual < SMALL:  # an absolute tolerance relative to the motion
-        method = replace(FINE, atol=float(np.min(FINE.atol)) * usual)
-    return Flow(e, naming, names, preferred, u, method, scales), tuple(n for n in naming.names if n in ignorable)
-
-
-# ------------------------------------------------------------------------------------------------------------- motions
-
-
-def _integrated(
-    e: Equations, x: Array, u: Array, p: Array, until: float, samples: int, method: Method
-) -> tuple[Array, list[Array]]:
-    """States of a run, and the parameters there, which have the modes of contacts."""
-    run = integrate(e, x, until, parameters=p, inputs=u, method=method, samples=np.linspace(0.0, until, samples))
-    if run.status.kind != Ending.FINISHED:
-        raise SolverError(f"{e.name}: the first guess cannot be simulated for {until:g} s: {run.status}")
-    return run.states, modes_of_samples(run) if e.unilateral else [p] * len(run.states)
-
-
 def _run(e: Equations, found: Shot, until: float, samples: int) -> Run:
     times = np.linspace(0.0, until, samples)
     p = found.nodes[0].p
     return integrate(e, found.nodes[0].x, until, parameters=p, inputs=found.flow.u, method=found.flow.method, samples=times)
-
-
-def _settle(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: Method) -> tuple[Array, Array, float | None]:
-    """State and parameters at the last upward crossing of the mean of an oscillating quantity, and the time since the state was
-    similar."""
-    count = 4001
-    states, modes = _integrated(e, x, u, p, seconds, count, method)
-    late = states[count // 2 :]
-    spread = np.ptp(late, axis=0)
-    half = len(late) // 2
-    drift = np.abs(late[:half].mean(axis=0) - late[half:].mean(axis=0))
-    moving = np.flatnonzero((drift < STEADY * spread) & (spread > NOTHING * np.abs(late).max(axis=0)))
-    found: list[tuple[float, float, int]] = []  # period in samples, difference to the earlier state, index
-    for k in moving:
-        wave = late[:, k] - late[:, k].mean()
-        rising = np.flatnonzero((wave[:-1] < 0.0) & (wave[1:] >= 0.0))
-        exact = rising + wave[rising] / (wave[rising] - wave[rising + 1])
-        for back in range(2, min(len(rising), 6) + 1):
-            apart = (late[rising[-1]] - late[rising[-back]])[moving] / spread[moving]
-            found.append((float(exact[-1] - exact[-back]), float(np.abs(apart).max()), int(rising[-1])))
-    if not found:
-        return states[-1], modes[-1], None
-    smallest_miss = min(miss for _, miss, _ in found)
-    samples, _, index = min(entry for entry in found if entry[1] <= max(2 * smallest_miss, RETURNED))
-    return late[index], modes[count // 2 + index], samples * seconds / (count - 1)

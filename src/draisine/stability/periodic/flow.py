@@ -28,6 +28,7 @@ from draisine.results.channel import HasState
 from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.selection import Method
+from draisine.simulation.result import Run
 from draisine.simulation.sensitivity import integrate_varied
 from draisine.stability.deviations import Derivatives, Deviations, Naming, deviations_of
 from draisine.stability.linearization import motion_at
@@ -73,6 +74,18 @@ class Flow:
     scales: Array  # of these deviations
     parameter: str | None = None
     size: float = 1.0  # of the parameter's changes
+    most_steps: int | None = None  # of one passage: trials far from the motion may be stiff, and need not be finished
+    given_method: bool = True  # whether the user gave the method; the tolerances of the default follow the sizes of the states
+
+    @cached_property
+    def bounded(self) -> Method:
+        """The method with the limit of steps of one passage."""
+        own = getattr(self.method, "max_steps", None)
+        if self.most_steps is None or own is None:
+            return self.method
+        limited: Any = self.method
+        made: Method = replace(limited, max_steps=min(own, self.most_steps))
+        return made
 
     @cached_property
     def _own(self) -> int:
@@ -102,7 +115,10 @@ class Flow:
             )
         chosen = [self.naming.chosen[i] for i in self._kept]
         span = np.zeros((len(x), len(self._kept)))
-        span[: self._own] = self._naming_at(derivatives).span(derivatives)[0][:, self._kept]
+        try:
+            span[: self._own] = self._naming_at(derivatives).span(derivatives)[0][:, self._kept]
+        except np.linalg.LinAlgError as error:
+            raise SolverError(f"{self.equations.name}: its deviations are not determined at t = {t:g} s") from error
         shift = np.zeros(len(x))
         if self.parameter is not None:
             shift[: self._own] = self._shift(t, x, p, derivatives)
@@ -133,7 +149,8 @@ class Flow:
         """Integrate from a node, with sensitivities."""
         p = self._with_modes(p, node.p)
         derivatives = node.span if self.parameter is None else np.column_stack([node.span, node.shift])
-        sizes = np.append(np.ones(len(self.names)), [] if self.parameter is None else self.size)
+        # a derivative times the size of its deviation is as accurate as the state
+        sizes = np.append(np.maximum(self.scales, 1.0), [] if self.parameter is None else self.size)
         run = integrate_varied(
             self.equations,
             node.x,
@@ -144,11 +161,10 @@ class Flow:
             start=t,
             parameters=p,
             inputs=self.u,
-            method=self.method,
+            method=self.bounded,
             samples=[t + duration],
         ).run
-        if run.status.kind != Ending.FINISHED:
-            raise SolverError(f"{self.equations.name}: the motion ends before its period is over: {run.status}")
+        completed(run, f"{self.equations.name}: the motion ends before its period is over")
         n, count = len(node.x), len(self._directions)
         end = run.final_state[:n]
         carried = run.final_state[n:].reshape(count, n).T[: self._own]
@@ -174,6 +190,15 @@ class Flow:
         p = self._with_modes(p, node.p)
         x = node.x + node.span @ change + node.shift * by_parameter
         return self.node(t, project_onto_constraints(self.equations, t, x, self.u, p), p)
+
+
+def completed(run: Run, otherwise: str) -> Run:
+    """The run, if it reached its end; an interruption by the user ends the search."""
+    if run.status.kind == Ending.INTERRUPTED:
+        raise KeyboardInterrupt(str(run.status))
+    if run.status.kind != Ending.FINISHED:
+        raise SolverError(f"{otherwise}: {run.status}")
+    return run
 
 
 def project_onto_constraints(equations: Equations, t: float, x: Array, u: Array, p: Array) -> Array:

@@ -4,22 +4,23 @@ Unknowns are the deviations ζ_i of m nodes, the period T of an autonomous motio
 
     ζ(x(t_{i+1}; node i)) − ζ(node i+1) = 0,      the last node against the first plus the advance per period,
 
-with rows for quantities fixed at the first node. The phase of an autonomous motion is arbitrary; unless a fixed quantity
-determines it, each step is orthogonal to the motion. Least-norm steps solve the rows, so that redundant rows (conserved
-quantities) and missing ones (families of motions) are permitted.
+with rows for quantities fixed at the first node. Least-norm steps solve the rows, so that redundant rows (conserved
+quantities) and missing ones (families of motions, the phase of an autonomous motion) are permitted. A row that makes steps
+orthogonal to the rates of a first guess would be wrong: they include those of its transients, which a step removes. It
+determines the phase along a family, where motions are closed, and where quantities are fixed but not the phase.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ModelError, SolverError
-from draisine.numerics.newton import Newton
+from draisine.numerics.newton import Newton, Status
 from draisine.numerics.rank import RTOL, decompose
 from draisine.stability.periodic.flow import Flow, Node, Passage
 from draisine.stability.periodic.surfaces import surface_near
@@ -32,6 +33,7 @@ SLIDING = 0.05  # the same of a factor within which the motion slides: no shorte
 PERIOD = "period"
 TRANSVERSAL = 1e-2  # relative rate of a fixed quantity from which it determines the phase
 SMALLEST = 1.0 / 64  # part of a Newton step
+OTHER_PERIOD = 10.0  # ratio of a period to that of the guess
 PHASES = (0.382, 0.764, 0.146, 0.528, 0.91, 0.292)  # of nodes, tried one after the other
 
 
@@ -143,21 +145,22 @@ class Shot:
         row[0, : len(rate)] = rate / length
         return row
 
-    def step(self, further: Array | None = None, side: Array | None = None) -> Array:
+    def step(self, further: Array | None = None, side: Array | None = None, of: Shot | None = None) -> Array:
         """The least-norm Newton step: fixed quantities and `further` rows with their `side` are satisfied exactly, the defects
-        in the least-squares sense."""
+        in the least-squares sense. With the residuals `of` another shot it is the simplified step there."""
+        of = of or self
         closing = self.count * len(self.flow.names)
-        more = np.zeros((0, self.unknowns)) if further is None else further
-        exact = np.vstack([self.jacobian[closing:], self.phase_row, more])
-        right = np.concatenate(
-            [-self.fixed_residuals, np.zeros(len(self.phase_row)), np.zeros(len(more)) if side is None else side]
-        )
+        none = np.zeros((0, self.unknowns))
+        phase = self.phase_row if further is not None or self.conditions.fixed else none
+        more = none if further is None else further
+        exact = np.vstack([self.jacobian[closing:], phase, more])
+        right = np.concatenate([-of.fixed_residuals, np.zeros(len(phase)), np.zeros(len(more)) if side is None else side])
         step, free = np.zeros(self.unknowns), np.eye(self.unknowns)
         if len(exact):
             split = decompose(exact)
             step, free = split.solve(right), split.null_space
         defects = self.jacobian[:closing]
-        return np.asarray(step + free @ np.linalg.lstsq(defects @ free, -self.defects.ravel() - defects @ step, rcond=RTOL)[0])
+        return np.asarray(step + free @ np.linalg.lstsq(defects @ free, -of.defects.ravel() - defects @ step, rcond=RTOL)[0])
 
     def stepped(self, step: Array) -> Shot:
         """The nodes and passages after a step."""
@@ -242,19 +245,48 @@ def close_orbit(begin: Shot, accuracy: float, rounds: int, further: Array | None
     `further` are rows on the step from `begin` that should equal `target`, for continuation.
     """
 
-    def step(at: tuple[Shot, Array]) -> Array:
-        now, change = at
-        return now.step(further, None if further is None or target is None else target - further @ change)
+    def side(change: Array) -> Array | None:
+        return None if further is None or target is None else target - further @ change
 
-    def move(at: tuple[Shot, Array], change: Array) -> tuple[Shot, Array] | None:
+    def step(at: tuple[Shot, Array]) -> Array:
+        return at[0].step(further, side(at[1]))
+
+    place = begin.count * len(begin.flow.names)
+
+    def trial(at: tuple[Shot, Array], change: Array) -> tuple[Shot, Array] | None:
+        total = at[1] + change
+        if begin.conditions.autonomous and abs(total[place]) > np.log(OTHER_PERIOD):  # every motion returns after no time
+            return None
         try:
-            return at[0].stepped(change), at[1] + change
+            return at[0].stepped(change), total
         except (ModelError, SolverError):
             return None
 
+    def move(at: tuple[Shot, Array], change: Array) -> tuple[Shot, Array] | None:
+        """After the largest part of the step at which the residual is smaller, or the step that would follow with the same
+        derivatives is: this does not depend on scales, where one quantity amplifies another."""
+        whole, share = float(np.abs(change).max(initial=0.0)) <= newton.step_tolerance, 1.0
+        while share >= SMALLEST:
+            reached = trial(at, share * change)
+            if reached is not None and (whole or reached[0].error < max(at[0].error, 1e2 * accuracy)):
+                return reached
+            if reached is not None and np.isfinite(reached[0].error):
+                following = at[0].step(further, side(reached[1]), reached[0])
+                if np.linalg.norm(following) < (1.0 - 0.5 * share) * np.linalg.norm(change):
+                    return reached
+            share /= 2
+        return None
+
     # a small last step improves the multipliers
-    newton = Newton(acceptable=1e2 * accuracy, step_tolerance=1e3 * accuracy, max_iterations=rounds, least_share=SMALLEST)
-    found = newton.iterate((begin, np.zeros(begin.unknowns)), size=lambda at: at[0].error, step=step, move=move)
+    newton = Newton(acceptable=1e2 * accuracy, step_tolerance=1e3 * accuracy, max_iterations=rounds)
+    found, before, left = None, np.inf, rounds
+    point = (begin, np.zeros(begin.unknowns))
+    # where deviations amplify each other, the residual may still be large, and decrease further, after a small step
+    while found is None or (found.status is Status.STALLED and found.residual < 0.5 * before and left > 0):
+        before = begin.error if found is None else found.residual
+        newton = replace(newton, max_iterations=left)
+        found = newton.iterate(point, size=lambda at: at[0].error, step=step, move=move)
+        point, left = found.point, left - max(found.iterations, 1)
     if not found.converged:
         raise SolverError(_failure(found.point[0]), nearest=found.point[0])
     return found.point[0]
