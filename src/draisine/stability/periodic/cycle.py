@@ -39,7 +39,7 @@ from draisine.stability.periodic.contact_motions import (
 )
 from draisine.stability.periodic.exchange import exchanged_name, exchanged_order
 from draisine.stability.periodic.first_guess import flow_along, integrated, settled
-from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, unresolved
+from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, sensitive_digits, unresolved
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints
 from draisine.stability.periodic.scales import (
     balanced,
@@ -71,6 +71,7 @@ FAMILY = 1e-6  # a multiplier this close to one is that of a family
 RETURNS = 1e-6  # a motion has returned if it is this close to its beginning, relative to its size
 REPEATS = 1e-3  # change of a deviation by what the equations differ after a period, relative to its size: they do not repeat
 NEARLY_REPEATS = 1e-8  # the same, below which it is rounding error
+DIGITS = 4  # of multipliers, below which it is noted
 STILL = 1e-4  # a motion this small, relative to the first guess, is an equilibrium
 
 
@@ -369,6 +370,13 @@ def cycle_of(found: Shot, ignorable: tuple[str, ...], notes: tuple[str, ...] = (
         notes += (f"the motion begins on the switching surface of {on_surface}, where its monodromy matrix is that of one side",)
     notes += tuple(dict.fromkeys(warning for passage in regular.passages for warning in passage.warnings))
     multipliers = floquet(regular.monodromy, found.period, rate, flow.scales)
+    error = max(multipliers.trivial_error, float(getattr(flow.method, "rtol", 0.0)))
+    multipliers = replace(multipliers, trivial_error=error if rate is not None else multipliers.trivial_error)
+    sure = sensitive_digits(regular.monodromy, rate, flow.scales, error)
+    if sure < DIGITS:
+        notes += (
+            f"multipliers near each other are sensitive to errors of the integration: about {max(sure, 0.0):.0f} correct digits",
+        )
     # where contacts stick, deviations have fewer dimensions: small multipliers are zero, and there are no factors of one size
     if not flow.equations.unilateral and unresolved(multipliers, regular.monodromy, flow.scales):
         multipliers = factored_floquet(multipliers, *factors(regular), flow.scales)

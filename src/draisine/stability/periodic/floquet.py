@@ -22,6 +22,7 @@ from draisine.numerics.product_eigenvalues import log_eigenvalues
 Array = NDArray[np.float64]
 
 SMALL = 1e-6  # a multiplier this small, relative to the monodromy matrix, has few digits there
+DISTINCT = 1e-3  # multipliers below this need not be known to many digits
 NEUTRAL = 1e-6  # a multiplier this close to the unit circle is neither stable nor unstable to first order
 
 
@@ -32,7 +33,7 @@ class Floquet:
     multipliers: NDArray[np.complex128]
     period: float
     trivial: float | None  # the computed value of the multiplier that must be one; None for forced motions
-    trivial_error: float  # |M f − f| / |f|
+    trivial_error: float  # |M f − f| / |f|, and not below the tolerance of the integration
     logarithms: NDArray[np.complex128]  # of the multipliers, which may be too small for numbers
 
     @property
@@ -51,7 +52,7 @@ class Floquet:
 
     @property
     def digits(self) -> float:
-        """Number of correct digits, from the trivial multiplier."""
+        """Number of correct digits, from the trivial multiplier and the tolerance of the integration."""
         return float(-np.log10(max(self.trivial_error, 1e-16)))
 
     @property
@@ -91,6 +92,33 @@ def floquet(monodromy: Array, period: float, rate: Array | None, scales: Array) 
     complement = _complement(along)
     others = np.linalg.eigvals(complement.T @ matrix @ complement)
     return _with_logarithms(others, period, float(along @ image), float(np.linalg.norm(image - along)))
+
+
+def sensitive_digits(monodromy: Array, rate: Array | None, scales: Array, error: float) -> float:
+    """The number of correct digits of the multiplier that is most sensitive to errors of the matrix, by the condition numbers of
+    eigenvalues; at most the root of the error where two are equal. Very small ones do not count.
+
+    >>> import numpy as np
+    >>> round(sensitive_digits(np.array([[0.5, 1e2], [0.0, 0.5001]]), None, np.ones(2), 1e-11), 1)
+    3.5
+    >>> round(sensitive_digits(np.diag([0.5, 0.5]), None, np.ones(2), 1e-11), 1)
+    11.0
+    """
+    matrix = monodromy * scales / scales[:, None]
+    if rate is not None:
+        complement = _complement(rate / scales / np.linalg.norm(rate / scales))
+        matrix = complement.T @ matrix @ complement
+    if not matrix.size or not np.isfinite(matrix).all():
+        return float("inf")
+    values, vectors = np.linalg.eig(matrix)
+    size = max(1.0, float(np.linalg.norm(matrix, 2)))
+    try:
+        condition = np.linalg.norm(np.linalg.inv(vectors), axis=1)
+    except np.linalg.LinAlgError:
+        condition = np.full(len(values), np.inf)
+    shift = np.minimum(condition * error, np.sqrt(error)) * size
+    shift = shift[np.abs(values) > DISTINCT] / np.maximum(np.abs(values[np.abs(values) > DISTINCT]), 1.0)
+    return float(-np.log10(max(float(shift.max(initial=0.0)), 1e-16)))
 
 
 def _with_logarithms(values: NDArray[Any], period: float, trivial: float | None, error: float) -> Floquet:

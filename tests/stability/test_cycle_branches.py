@@ -1,0 +1,80 @@
+"""Special points of branches of periodic motions against closed forms, whatever the step lengths are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+import draisine as dr
+from members import members
+
+x, v, y, p, t = sp.symbols("x v y p t")
+
+
+@pytest.mark.parametrize("largest", [0.02, 0.05, 0.2, 0.5, 1.0])
+def test_a_fold_does_not_depend_on_steps(largest: float) -> None:
+    """ṙ = r (p + 2 r² − r⁴): cycles r² = 1 ± √(1 + p), which meet at p = −1."""
+    square = x * x + v * v
+    radial = p + 2 * square - square**2
+    model = dr.first_order("bautin", {x: x * radial - 2 * v, v: v * radial + 2 * x}, parameters={p: 0.1})
+    cycle = dr.stability.limit_cycle(model, start={"x": math.sqrt(1 + math.sqrt(1.1))}, period=math.pi)
+    branch = dr.stability.follow_cycle(cycle, "p", -2.0, largest=largest, most=200)
+    assert [point.kind for point in branch.special] == ["fold"]
+    assert branch.special[0].value == pytest.approx(-1.0, abs=1e-10) and branch.folds == (branch.special[0].value,)
+
+
+@pytest.mark.parametrize("seed", members(range(12)))
+def test_random_folds(seed: int) -> None:
+    """ṙ = k r (p − a + 2 b r² − r⁴), with a coordinate beside it: r² = b ± √(b² + p − a), a fold at p = a − b²."""
+    rng = np.random.default_rng(seed)
+    a, b, k, w = rng.uniform(-3, 3), rng.uniform(0.5, 2.0), rng.uniform(0.1, 0.5), rng.uniform(1.0, 4.0)
+    size, d, first = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.1, 0.5), a + rng.uniform(-0.5, 0.5) * b**2
+    square = (x * x + v * v) / size**2
+    radial = k * (p - a + 2 * b * square - square**2)
+    rates = {x: x * radial - w * v, v: v * radial + w * x, y: -d * y + (square - b)}
+    model = dr.first_order("bautin", rates, parameters={p: first})
+    outer = b + math.sqrt(b * b + first - a)
+    cycle = dr.stability.limit_cycle(model, start={"x": size * math.sqrt(outer), "y": (outer - b) / d}, period=2 * math.pi / w)
+    branch = dr.stability.follow_cycle(cycle, "p", float(a - 2 * b * b), largest=float(rng.uniform(0.05, 0.4)), most=200)
+    assert [point.kind for point in branch.special] == ["fold"]
+    assert branch.special[0].value == pytest.approx(a - b * b, abs=1e-8 * b * b)
+
+
+def crossings(c: float, q: float) -> dict[str, list[float]]:
+    """Of ẍ = −c ẋ − (p − 2 q cos 2t) x over 2 < p < 6: where a multiplier is +1 or −1, by SciPy."""
+
+    def test(value: float, at: float) -> float:
+        def rates(s: float, z: np.ndarray) -> list[float]:
+            k = value - 2 * q * math.cos(2 * s)
+            return [z[1], -c * z[1] - k * z[0], z[3], -c * z[3] - k * z[2]]
+
+        end = solve_ivp(rates, (0, math.pi), [1, 0, 0, 1], rtol=1e-11, atol=1e-12, method="DOP853").y[:, -1]
+        return float((end[0] - at) * (end[3] - at) - end[1] * end[2])
+
+    grid, found = np.linspace(2.0, 6.0, 201), {}
+    for kind, at in (("branch point", 1.0), ("period doubling", -1.0)):
+        values = [test(value, at) for value in grid]
+        between = [i for i in range(200) if values[i] * values[i + 1] < 0]
+        found[kind] = [float(brentq(test, grid[i], grid[i + 1], (at,), xtol=1e-12)) for i in between]
+    return found
+
+
+@pytest.mark.parametrize("seed", members(range(6)))
+def test_a_forced_motion_at_rest_is_followed(seed: int) -> None:
+    """The damped Mathieu equation with a cubic term, x ≡ 0: crossings of its multipliers, also two within one step."""
+    rng = np.random.default_rng(seed)
+    c, q = float(rng.uniform(0.01, 0.05)), float(rng.uniform(0.7, 1.5))
+    rates: dict[Any, Any] = {x: v, v: -c * v - (p - 2 * q * sp.cos(2 * t)) * x - x**3}
+    model = dr.first_order("mathieu", rates, parameters={p: 2.0})
+    cycle = dr.stability.limit_cycle(model, start={}, period=math.pi)
+    branch = dr.stability.follow_cycle(cycle, "p", 6.0)
+    assert branch.values[-1] == 6.0 and len(branch.cycles) < 30
+    for kind, expected in crossings(c, q).items():
+        found = [point.value for point in branch.special if point.kind == kind]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
