@@ -31,6 +31,7 @@ from draisine.simulation.stepper.contact_layout import (
 from draisine.simulation.stepper.explicit_rk import copy
 
 STEPS = 64  # of the path of slip, where its direction changes
+LAST = 1e-3  # of the impulse: shares of what is left of restitution alone would become too small to change it before it ends
 STRAIGHT = 1e-12  # relative, of a slip that keeps its direction
 STOPPED = 1e-13  # relative, of a slip that has ended
 FIXED = 1e-13  # of Delassus' matrix, relative: a direction in which the point cannot move
@@ -311,9 +312,9 @@ def curved_part(c: ContactModes, i: int, kind: int, goal: float) -> float:
     if kind == 0 and speed > 0.0:
         part = min(part, max(goal - y[0], 0.25 * abs(goal - y[0]) + 1e-3 * abs(y[0])) / speed)
     elif kind == 1:
-        part = min(part, goal - y[4])
+        part = min(part, max(goal - y[4], LAST * y[4]))
     elif abs(y[0]) > 0.0:
-        part = min(part, (goal - y[3]) / abs(y[0]))
+        part = min(part, max((goal - y[3]) / max(abs(y[0]), math.sqrt(speed * (goal - y[3]))), LAST * y[4]))
     part /= STEPS
     runge_kutta(c, i, part)
     if left(c.path_new, kind, goal) < 0.0:
