@@ -7,6 +7,7 @@ on the contact sticks, or slips along the direction with g = 0 and f > 0.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def _force_at_rest(G: Array, mu: float) -> Array:
         return float(np.cos(angle) * v[1] - np.sin(angle) * v[0])
 
     grid = np.linspace(-np.pi, np.pi, 721) + 0.00123
-    roots = [brentq(across, a, b, xtol=1e-15) for a, b in zip(grid, grid[1:], strict=False) if across(a) * across(b) <= 0]
+    roots = [brentq(across, a, b, xtol=1e-15) for a, b in itertools.pairwise(grid) if across(a) * across(b) <= 0]
     away = [a for a in roots if (G @ force(a))[:2] @ [np.cos(a), np.sin(a)] > 0]
     assert len(away) == 1, "directions of slip from rest"
     return force(away[0])

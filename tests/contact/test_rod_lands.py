@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from impact_in_space import compliance_of_point, impact
-from members import members
 from scipy.spatial.transform import Rotation
 
 import draisine as dr
+from members import members
 
 ENDS = {"left": -0.5, "right": 0.5}
 NAMES = [f"rod_{name}" for name in ("qw", "qx", "qy", "qz", "x", "y", "z", "vx", "vy", "vz", "wx", "wy", "wz")]
@@ -84,3 +84,16 @@ def test_rod_falls(seed: int, e: float, flat: bool) -> None:
         speeds = sum(run[f"rod_v{a}"] ** 2 for a in "xyz") + (run["rod_wy"] ** 2 + run["rod_wz"] ** 2) / 12
         energy = 0.5 * (speeds + parameters["axial"] * run["rod_wx"] ** 2) + 9.81 * run["rod_z"]
         assert np.max(np.diff(energy)) < 1e-6 * energy[0]
+
+
+@pytest.mark.parametrize("ends", [1, 2])
+def test_rod_without_axial_inertia(ends: int) -> None:
+    """Nothing resists its spin about itself: the status says what is missing, whether rows of contacts are dependent or not."""
+    m = dr.Model("line")
+    m.gravity(9.81)
+    body = m.body("rod", mass=1.0, inertia=(0.0, 1 / 12, 1 / 12))
+    m.free(body)
+    for name, at in list(ENDS.items())[:ends]:
+        m.contact(name, m.point(f"{name}_end", body, (at, 0, 0)), friction=0.4, restitution=0.2)
+    status = dr.simulate(m, 0.1, start=state(Rotation.identity(), 1.0, (0, 0, 0), (0, 0, 0))).status
+    assert status.kind == "SINGULAR" and "moments of inertia about all axes" in str(status)

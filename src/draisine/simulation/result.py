@@ -291,7 +291,11 @@ def _contact_unsolved(s: FinalState) -> Status:
             f"{'less friction, or compliance' if rubs else 'compliance'}",
         )
     if modes.outcome == SINGULAR_MASS:
-        return Status(Ending.SINGULAR, f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}")
+        return Status(
+            Ending.SINGULAR,
+            f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}; give mass, and moments of "
+            "inertia about all axes, to every body that moves freely",
+        )
     if modes.outcome == INCONSISTENT:
         law = f"law of friction of {closed}" if _rubs(s, involved) else f"contacts {closed} and the other constraints together"
         cure = "less friction, or compliance" if modes.without_collision else LOCKED_CURE
