@@ -10,6 +10,8 @@ from impact_in_space import compliance_of_point, impact
 from scipy.spatial.transform import Rotation
 
 import draisine as dr
+from draisine.simulation.stepper import contact_impact
+from draisine.simulation.stepper.contact_layout import FOUND, UNENDED, ContactModes
 from members import members
 
 ENDS = {"left": -0.5, "right": 0.5}
@@ -56,6 +58,30 @@ def test_impact_of_an_end(seed: int, law: str) -> None:
     assert (along, across, normal) == pytest.approx(tuple(expected), rel=1e-8, abs=1e-8 * expected[2])
 
 
+@pytest.mark.parametrize("seed", members(range(20), 3))
+def test_impact_of_both_ends(seed: int) -> None:
+    """Both normal velocities are returned, and impulses of friction are those of Coulomb's law with the slips at the end, though
+    the rows along the rod are dependent."""
+    rng = np.random.default_rng(seed)
+    turn = Rotation.from_euler("z", rng.uniform(-3, 3))
+    velocity, spin = rng.uniform(-2, 2, 3) * (1, 1, 0) - (0, 0, 2), rng.uniform(-4, 4, 3) * (1, 1, 1)
+    mu, e, axial = float(rng.uniform(0.05, 0.9)), (0.0, 0.2, 0.8)[seed % 3], float(10 ** rng.uniform(-6, -2))
+    arms = {end: turn.apply((at, 0, 0)) for end, at in ENDS.items()}
+    before = {end: velocity + np.cross(turn.apply(spin), arm) for end, arm in arms.items()}
+    run = dr.simulate(rod(), 1e-7, start=state(turn, 0.0, velocity, spin), parameters={"mu": mu, "e": e, "axial": axial})
+    assert run.status.kind == "FINISHED", run.status
+    assert max(v[2] for v in before.values()) < 0
+    impulses = {end: np.array(run.modes[0].impulse[end])[[1, 2, 0]] for end in ENDS}
+    turned = sum(np.cross(arm, impulses[end]) for end, arm in arms.items())
+    inertia = turn.as_matrix() @ np.diag((axial, 1 / 12, 1 / 12)) @ turn.as_matrix().T
+    for end, arm in arms.items():
+        after = before[end] + sum(impulses.values()) + np.cross(np.linalg.solve(inertia, turned), arm)
+        along, normal, slip = impulses[end][:2], impulses[end][2], np.hypot(*after[:2])
+        assert normal > 0 and after[2] == pytest.approx(-e * before[end][2], abs=1e-9)
+        assert np.hypot(*along) <= mu * normal * (1 + 1e-7)
+        assert slip < 1e-8 or along == pytest.approx(-mu * normal * after[:2] / slip, abs=1e-6 * normal)
+
+
 def fall(seed: int, e: float, flat: bool) -> tuple[dict[str, float], dict[str, float]]:
     """A random start in the air, level and without spin about a horizontal axis if `flat`; and parameters."""
     rng = np.random.default_rng(seed)
@@ -97,3 +123,22 @@ def test_rod_without_axial_inertia(ends: int) -> None:
         m.contact(name, m.point(f"{name}_end", body, (at, 0, 0)), friction=0.4, restitution=0.2)
     status = dr.simulate(m, 0.1, start=state(Rotation.identity(), 1.0, (0, 0, 0), (0, 0, 0))).status
     assert status.kind == "SINGULAR" and "moments of inertia about all axes" in str(status)
+
+
+def test_path_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that is given up says so: that it was not followed to its end does not show that there is none."""
+    c = ContactModes()
+    c.contacts, c.rows = 1, 3
+    c.allocate(
+        {"normal": (1,), "tangential": (1,), "ways": (1,), "law": (1,), "coefficient": (3,), "impulse": (3,), "speed": (3,)}
+    )
+    c.allocate({"delassus": (3, 3), "path_rate": (4, 7), "path_force": (2,)})
+    c.allocate({name: (7,) for name in ("path", "path_new", "path_point")})
+    c.tangential[:], c.ways[:], c.coefficient[:] = 1, 2, 0.4
+    c.speed[:], c.delassus[:] = (-1.0, 0.5, 0.3), [[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 1.5]]
+    assert contact_impact.impact_on_one(c, 0, 0.2) == FOUND
+    assert c.impulse[[1, 2, 0]] == pytest.approx(
+        impact(c.delassus[[1, 2, 0]][:, [1, 2, 0]], np.array([0.5, 0.3, -1.0]), 0.4, 0.2, "energetic")
+    )
+    monkeypatch.setattr(contact_impact, "MOST_PARTS", 5)
+    assert contact_impact.impact_on_one(c, 0, 0.2) == UNENDED

@@ -26,6 +26,7 @@ from draisine.simulation.stepper.contact_layout import (
     INDETERMINATE,
     NEWTON,
     POISSON,
+    UNENDED,
     ContactModes,
 )
 from draisine.simulation.stepper.explicit_rk import copy
@@ -60,7 +61,7 @@ def impact_without_collision(c: ContactModes, i: int) -> int:
         step = straight_part(c, i, True, 1, 1e300) if is_straight(c, i, size) else curved_part(c, i, 1, 1e300)
         if step < 0.0 or not math.isfinite(c.path[4]):
             return INCONSISTENT
-    return INCONSISTENT
+    return UNENDED
 
 
 def begin_path(c: ContactModes, i: int) -> float:
@@ -85,8 +86,9 @@ def path_scale(c: ContactModes, i: int) -> float:
 def compress_and_return(c: ContactModes, i: int, restitution: float, before: float, first: float) -> int:
     """Follow the impulse to the end of compression, then of restitution."""
     y = c.path
-    if follow_path(c, i, 0, 0.0, first) != FOUND:
-        return INCONSISTENT
+    outcome = follow_path(c, i, 0, 0.0, first)
+    if outcome != FOUND:
+        return outcome
     compressed, done = y[4], y[3]
     if restitution > 0.0:
         kind, goal = 0, -restitution * before  # Newton
@@ -94,8 +96,9 @@ def compress_and_return(c: ContactModes, i: int, restitution: float, before: flo
             kind, goal = 1, (1.0 + restitution) * compressed
         elif c.law[i] != NEWTON:
             kind, goal = 2, (1.0 - restitution * restitution) * done
-        if follow_path(c, i, kind, goal, first) != FOUND:
-            return INCONSISTENT
+        outcome = follow_path(c, i, kind, goal, first)
+        if outcome != FOUND:
+            return outcome
     for k in range(c.rows):
         c.impulse[k] = 0.0
     c.impulse[int(c.normal[i])] = y[4]
@@ -147,7 +150,7 @@ def follow_path(c: ContactModes, i: int, kind: int, goal: float, first: float) -
             step = curved_part(c, i, kind, goal)
         if step < 0.0:
             return INCONSISTENT
-    return INCONSISTENT
+    return UNENDED
 
 
 def force_of_slip(c: ContactModes, i: int, y: Vector) -> None:
