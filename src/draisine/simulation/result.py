@@ -22,7 +22,15 @@ from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.contact_layout import ENDLESS, INCONSISTENT, INDETERMINATE, PENETRATED, SINGULAR_MASS, UNDECIDED
+from draisine.simulation.stepper.contact_layout import (
+    ENDLESS,
+    INCONSISTENT,
+    INDETERMINATE,
+    PENETRATED,
+    SINGULAR_MASS,
+    UNDECIDED,
+    UNENDED,
+)
 from draisine.simulation.stepper.contact_memory import mode_parameters
 from draisine.simulation.stepper.memory import Memory
 
@@ -291,7 +299,11 @@ def _contact_unsolved(s: FinalState) -> Status:
             f"{'less friction, or compliance' if rubs else 'compliance'}",
         )
     if modes.outcome == SINGULAR_MASS:
-        return Status(Ending.SINGULAR, f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}")
+        return Status(
+            Ending.SINGULAR,
+            f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}; give mass, and moments of "
+            "inertia about all axes, to every body that moves freely",
+        )
     if modes.outcome == INCONSISTENT:
         law = f"law of friction of {closed}" if _rubs(s, involved) else f"contacts {closed} and the other constraints together"
         cure = "less friction, or compliance" if modes.without_collision else LOCKED_CURE
@@ -306,6 +318,7 @@ def _contact_unsolved(s: FinalState) -> Status:
     why = {
         ENDLESS: f"the modes of contacts change without end: {closed}",
         UNDECIDED: f"the directions in which contacts begin to slip were not found: {closed}",
+        UNENDED: f"the path of an impact has not ended: {closed}",
     }[int(modes.outcome)]
     return Status(Ending.CONTACT_UNDECIDED, f"at {s.at_time} {why}; give another tolerance, or other friction")
 

@@ -262,7 +262,8 @@ class AugmentedFormulation(BaseFormulation):
             return []
         rows, mass = rows[finite][0], mass[finite][0]
         order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
-        if m.system.massless:  # contact points on curved ground, which move no mass
+        # contact points on curved ground, which move no mass, or a body without a moment of inertia: the run says so
+        if m.system.massless or np.linalg.det(mass) == 0.0:
             yielding = np.linalg.pinv(mass, hermitian=True) @ rows.T
         else:
             yielding = np.linalg.solve(mass, rows.T)

@@ -26,11 +26,13 @@ from draisine.simulation.stepper.contact_layout import (
     INDETERMINATE,
     NEWTON,
     POISSON,
+    UNENDED,
     ContactModes,
 )
 from draisine.simulation.stepper.explicit_rk import copy
 
 STEPS = 64  # of the path of slip, where its direction changes
+LAST = 1e-3  # of the impulse: shares of what is left of restitution alone would become too small to change it before it ends
 STRAIGHT = 1e-12  # relative, of a slip that keeps its direction
 STOPPED = 1e-13  # relative, of a slip that has ended
 FIXED = 1e-13  # of Delassus' matrix, relative: a direction in which the point cannot move
@@ -59,7 +61,7 @@ def impact_without_collision(c: ContactModes, i: int) -> int:
         step = straight_part(c, i, True, 1, 1e300) if is_straight(c, i, size) else curved_part(c, i, 1, 1e300)
         if step < 0.0 or not math.isfinite(c.path[4]):
             return INCONSISTENT
-    return INCONSISTENT
+    return UNENDED
 
 
 def begin_path(c: ContactModes, i: int) -> float:
@@ -84,8 +86,9 @@ def path_scale(c: ContactModes, i: int) -> float:
 def compress_and_return(c: ContactModes, i: int, restitution: float, before: float, first: float) -> int:
     """Follow the impulse to the end of compression, then of restitution."""
     y = c.path
-    if follow_path(c, i, 0, 0.0, first) != FOUND:
-        return INCONSISTENT
+    outcome = follow_path(c, i, 0, 0.0, first)
+    if outcome != FOUND:
+        return outcome
     compressed, done = y[4], y[3]
     if restitution > 0.0:
         kind, goal = 0, -restitution * before  # Newton
@@ -93,8 +96,9 @@ def compress_and_return(c: ContactModes, i: int, restitution: float, before: flo
             kind, goal = 1, (1.0 + restitution) * compressed
         elif c.law[i] != NEWTON:
             kind, goal = 2, (1.0 - restitution * restitution) * done
-        if follow_path(c, i, kind, goal, first) != FOUND:
-            return INCONSISTENT
+        outcome = follow_path(c, i, kind, goal, first)
+        if outcome != FOUND:
+            return outcome
     for k in range(c.rows):
         c.impulse[k] = 0.0
     c.impulse[int(c.normal[i])] = y[4]
@@ -146,7 +150,7 @@ def follow_path(c: ContactModes, i: int, kind: int, goal: float, first: float) -
             step = curved_part(c, i, kind, goal)
         if step < 0.0:
             return INCONSISTENT
-    return INCONSISTENT
+    return UNENDED
 
 
 def force_of_slip(c: ContactModes, i: int, y: Vector) -> None:
@@ -311,9 +315,9 @@ def curved_part(c: ContactModes, i: int, kind: int, goal: float) -> float:
     if kind == 0 and speed > 0.0:
         part = min(part, max(goal - y[0], 0.25 * abs(goal - y[0]) + 1e-3 * abs(y[0])) / speed)
     elif kind == 1:
-        part = min(part, goal - y[4])
+        part = min(part, max(goal - y[4], LAST * y[4]))
     elif abs(y[0]) > 0.0:
-        part = min(part, (goal - y[3]) / abs(y[0]))
+        part = min(part, max((goal - y[3]) / max(abs(y[0]), math.sqrt(speed * (goal - y[3]))), LAST * y[4]))
     part /= STEPS
     runge_kutta(c, i, part)
     if left(c.path_new, kind, goal) < 0.0:

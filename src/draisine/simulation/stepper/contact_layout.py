@@ -25,6 +25,7 @@ SINGULAR_MASS = 3
 ENDLESS = 4  # modes change without an advance of time
 UNDECIDED = 5  # none was found, but directions of slips that begin were not found either
 PENETRATED = 6  # an open contact with a part of a ground profile is inside the ground
+UNENDED = 7  # the path of an impact has not ended after very many parts
 
 
 class ContactModes(Record):
