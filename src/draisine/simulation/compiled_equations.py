@@ -353,7 +353,8 @@ def _compiled(e: Equations, quick: bool = False) -> CompiledEquations:
         explicit = switching.dynamics
     else:
         explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics, quick=quick)
-    programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms, deviation_program(e.project))
+    short = deviation_program(e.project) if e.unilateral else None  # other runs project in short programs anyway
+    programs = (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms, short)
     project, monitor, events, margins, terms, deviation = (None if p is None else compile(p, quick=quick) for p in programs)
     own = len(e.coordinates) + len(e.velocities) + 1  # the states of contacts: with further ones, such as derivatives, …
     plain = switching is None and not isinstance(e.dynamics, DaeResidual) and e.dynamics.outputs[0].size == own  # … none of these
