@@ -55,7 +55,7 @@ def heavier(e: Equations) -> Equations:
 
 def rougher(e: Equations) -> Equations:
     system = bicycle().freeze()
-    wheels = tuple(replace(w, friction=replace(w.friction, kinetic=w.friction.kinetic * 0.999)) for w in system.wheels)
+    wheels = tuple(replace(w, friction=w.friction._replace(kinetic=w.friction.kinetic * 0.999)) for w in system.wheels)
     return dr.derive(replace(system, wheels=wheels))
 
 

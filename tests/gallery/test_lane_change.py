@@ -13,7 +13,7 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module", params=["turn", "lane"])
 def ride(request):
     made = {"turn": entry.quarter_turn, "lane": entry.next_lane}[request.param]
-    return request.param, made(16)
+    return request.param, made(24, refine=False)
 
 
 def test_it_gets_there_and_the_simulation_confirms_it(ride):
@@ -32,13 +32,14 @@ def test_the_road_holds_it_back_and_is_never_overdrawn(ride):
     """At the nodes every cone and load is kept, some are used up, and those that are have a price of the right sign."""
     name, found = ride
     reported, path = found.only.pontryagin, found.only.phase.path
+    scale = np.abs(reported.path_multipliers).max()  # the residuals at which a search ends are shares of the multipliers
     for i, condition in enumerate(path):
         assert reported.path_values[:, i].min() > condition.low - 1e-5
         assert reported.path_values[:, i].max() < condition.high + 1e-5
         if math.isfinite(condition.low) and math.isfinite(condition.high):
             continue
         sign = 1.0 if math.isfinite(condition.high) else -1.0
-        assert (sign * reported.path_multipliers[:, i]).min() > -1e-6
+        assert (sign * reported.path_multipliers[:, i]).min() > -1e-6 * scale
     shares = entry.active_shares(found)
     assert shares["front_wheel_grip"] > 0.03
     if name == "lane":

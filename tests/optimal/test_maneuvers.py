@@ -11,6 +11,7 @@ import sympy as sp
 import draisine as dr
 import driven_pendulum
 from draisine.errors import ArgumentError, ModelError
+from draisine.optimal import solve
 from draisine.optimal.ipopt import Outcome
 
 x, v, force, k = sp.symbols("x v force k")
@@ -125,6 +126,28 @@ def test_finer_meshes_bring_the_error_down(swing_up, swung_up):
     assert found.objective == pytest.approx(swung_up.objective, rel=1e-4)
     lengths = np.diff(found.only.grid.breaks)
     assert lengths.max() > 1.9 * lengths.min()  # finer where it is needed alone
+
+
+def test_refine_by_word(swing_up, swung_up):
+    """`refine=False` keeps the first mesh, chosen or given; `refine=True` is `Refinement()`."""
+    first = swing_up.solve(refine=False)
+    assert first.rounds == 1 and first.objective == swing_up.solve(dr.optimal.Collocation()).objective
+    assert swing_up.solve(dr.optimal.Collocation(), refine=True).objective == swing_up.solve().objective
+
+
+def test_no_search_of_a_refinement_exceeds_its_limit(swing_up, monkeypatch):
+    """Searches from better controls, too: all are told the seconds that are left when they begin."""
+    told = []
+
+    def once(self, schemes, guess, solver, *rest, own=solve._Task.once):
+        told.append(solver.options.get("max_wall_time"))
+        return own(self, schemes, guess, solver, *rest)
+
+    monkeypatch.setattr(solve._Task, "once", once)
+    monkeypatch.setattr(solve, "better_controls", lambda *_: (_[-1], 0.0))  # as if there always were any
+    found = swing_up.solve(dr.optimal.Collocation(intervals=20), refine=dr.optimal.Refinement(1e-7, seconds=100))
+    assert found.converged and len(told) > 3
+    assert told[0] is None and all(0 < left <= 100 for left in told[1:])
 
 
 def test_every_scheme_finds_the_same(swing_up, swung_up):

@@ -234,7 +234,7 @@ class OptimalControlProblem:
         *,
         guess: Guess | None = None,
         solver: Ipopt | None = None,
-        refine: Refinement | None = None,
+        refine: Refinement | bool | None = None,
         progress: ProgressCallback | None = None,
     ) -> Solution:
         """Find the optimal control.
@@ -245,14 +245,14 @@ class OptimalControlProblem:
           phases, or for each.
         - `solver`: `Ipopt(tolerance, iterations)`.
         - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it and the simulated motion
-          meets its conditions.
+          meets its conditions; True: `Refinement()`, False: the first mesh only.
         - `progress`: called with a `Progress` after every iteration (`values`: iteration, objective, violation).
 
         The solution's `status` describes the outcome: SOLVED if the control, simulated by itself, meets conditions and bounds;
         SOLVED_ON_MESH with what it misses, in the units of the model, if it does not. An interrupted solve returns the best.
         """
         if isinstance(method, Adjoint):
-            if solver is not None or refine is not None:
+            if solver is not None or refine:
                 raise ArgumentError("Adjoint: takes no solver= and no refine=; use Adjoint(pieces, steps, descent=Descent(…))")
             return solve_by_adjoint(self, method, guess=guess, progress=progress)
         return solve(self, method, guess=guess, solver=solver, refine=refine, progress=progress)

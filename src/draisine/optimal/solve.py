@@ -70,6 +70,7 @@ ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
+LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
 
 def solve(
@@ -78,7 +79,7 @@ def solve(
     *,
     guess: Guess | None = None,
     solver: Ipopt | None = None,
-    refine: Refinement | None = None,
+    refine: Refinement | bool | None = None,
     progress: ProgressCallback | None = None,
     rescue: bool = False,
 ) -> Solution:
@@ -86,7 +87,8 @@ def solve(
     homotopy in bounds, which a note tells."""
     began = time.perf_counter()
     solver = solver or Ipopt()
-    refine = Refinement() if method is None and refine is None else refine
+    if refine is None or isinstance(refine, bool):
+        refine = Refinement() if (method is None if refine is None else refine) else None
     tolerance = TOLERANCE if refine is None else refine.tolerance
     schemes = _each(method or Collocation(), len(maneuver.phases))
     builders, phases = build_phases(maneuver, schemes)
@@ -464,13 +466,18 @@ class _Task:
             note = f"interrupted during refinement; the solution on {rounds} mesh{'es' if rounds > 1 else ''} is returned"
             return replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED)), verified, rounds, [note]
 
+        def within_limit(settings: Ipopt) -> Ipopt:
+            """No search may take more than the seconds that are left when it begins."""
+            left = max(refine.seconds - (time.perf_counter() - began), LEAST_SECONDS)
+            return replace(settings, options={"max_wall_time": left, **settings.options})
+
         while True:
             judged = verified.verdict
             if found.error <= target and judged.holds:
                 better = found
                 if (needles and rounds == 1) or (last < LAST_NEEDLES and found.excess > CONSIDERED * abs(found.answer.objective)):
                     try:
-                        better, _ = self.with_needles(found, solver, progress, seconds)
+                        better, _ = self.with_needles(found, within_limit(solver), progress, seconds)
                         judged_anew = verified if better is found else self.timed_verification(better, refine.tolerance, seconds)
                     except KeyboardInterrupt:
                         return interrupted_at(found)
@@ -490,17 +497,17 @@ class _Task:
                 return found, verified, rounds, [f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)"]
             # the barrier of IPOPT keeps unknowns away from their bounds: its tolerance must be well below that of the motion
             sharp = min(solver.tolerance, SHARPER * refine.tolerance)
-            limited = replace(solver, tolerance=sharp, options={"max_wall_time": left, **solver.options})
-            near = replace(limited, options={**NEAR_GUESS, **limited.options})
+            sharper = replace(solver, tolerance=sharp)
+            near = replace(sharper, options={**NEAR_GUESS, **solver.options})
             try:
-                for schemes, settings in [(s, o) for s in meshes for o in (near, limited)]:
-                    finer = self.once(schemes, found.phases, settings, progress, seconds)
+                for schemes, settings in [(s, o) for s in meshes for o in (near, sharper)]:
+                    finer = self.once(schemes, found.phases, within_limit(settings), progress, seconds)
                     if finer.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
                         break
                 interrupted = finer.answer.outcome is Outcome.INTERRUPTED
                 if finer.answer.outcome in CONVERGED:
                     if needles:
-                        finer, needles = self.with_needles(finer, near, progress, seconds)
+                        finer, needles = self.with_needles(finer, within_limit(near), progress, seconds)
                     finer_verified = self.timed_verification(finer, refine.tolerance, seconds)
                     interrupted = finer_verified.runs[-1].status.kind is Ending.INTERRUPTED
             except KeyboardInterrupt:

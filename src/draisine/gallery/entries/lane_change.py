@@ -47,23 +47,25 @@ def within_limits() -> dr.optimal.OptimalControlProblem:
 
 
 @cache
-def quarter_turn(intervals: int = INTERVALS) -> dr.optimal.Solution:
+def quarter_turn(intervals: int = INTERVALS, refine: bool = True) -> dr.optimal.Solution:
     """From 8 m/s straight ahead to upright and straight ahead again, a quarter of a turn to the left."""
     stated = within_limits().start(speed=8).finish(heading=math.pi / 2, lean=0, steer=0, rates=0)
-    return _solved(stated, intervals, dr.guess.LinearGuess(duration=2.0))
+    return _solved(stated, intervals, refine, dr.guess.LinearGuess(duration=2.0))
 
 
 @cache
-def next_lane(intervals: int = INTERVALS) -> dr.optimal.Solution:
+def next_lane(intervals: int = INTERVALS, refine: bool = True) -> dr.optimal.Solution:
     """From 6 m/s to the lane on the left, upright and straight ahead there."""
     stated = within_limits().start(speed=6).finish(frame_x=ALONG, frame_y=ASIDE)
     stated = stated.finish("steer_rate = 0", "frame_wx = 0", heading=0, lean=0, steer=0)
-    return _solved(stated, intervals, dr.guess.LinearGuess(duration=2.5))
+    return _solved(stated, intervals, refine, dr.guess.LinearGuess(duration=2.5))
 
 
-def _solved(stated: dr.optimal.OptimalControlProblem, intervals: int, guess: dr.guess.LinearGuess) -> dr.optimal.Solution:
+def _solved(
+    stated: dr.optimal.OptimalControlProblem, intervals: int, refine: bool, guess: dr.guess.LinearGuess
+) -> dr.optimal.Solution:
     pieces = dr.optimal.Collocation("radau", 3, intervals, constant_controls=True)
-    return stated.solve(pieces, guess=guess, refine=dr.optimal.Refinement(seconds=300))
+    return stated.solve(pieces, guess=guess, refine=refine and dr.optimal.Refinement(seconds=300))
 
 
 def active_shares(found: dr.optimal.Solution) -> dict[str, float]:
