@@ -14,7 +14,7 @@ LOCKED  := $(BIN)/python tools/lock.py install
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/' $(VENV)/lib src
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help setup update demo test test-long test-all lint check bench docs notebooks clean
+.PHONY: fuzz help setup update demo test test-long test-all schedule lint check bench docs notebooks clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,14 +30,19 @@ demo: $(VENV)/.runtime  ## the free bicycle: summary on the terminal, figures an
 # Workers write byte code even where the environment forbids it: else each of them, and every process that a test starts, compiles all sources.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n auto --dist worksteal
 
-test: $(VENV)/.test  ## every capability: all tests but those marked long (ARGS="-k bicycle"; LONG=1: those, too)
-	$(PYTEST) $(if $(LONG),,-m 'not long') $(ARGS)
+test: $(VENV)/.test  ## every capability, the first cases of each test (ARGS="-k bicycle"; LONG=1: long tests, too)
+	$(PYTEST) -m 'not further$(if $(LONG),, and not long)' $(ARGS)
 
-test-long: $(VENV)/.test  ## the others: pages of the documentation, browsers, long studies
+test-long: $(VENV)/.test  ## pages of the documentation, browsers, packages
 	$(PYTEST) -m long $(ARGS)
 
-test-all: LONG = 1
-test-all: test  ## everything that must hold, in one run
+test-all: $(VENV)/.test  ## everything that must hold, in one run: all cases of all tests
+	$(PYTEST) $(ARGS)
+
+schedule: $(VENV)/.test  ## measure all cases anew, and choose those of make test: tests/schedule.toml
+	rm -f build/costs.jsonl; mkdir -p build
+	$(PYTEST) -p schedule --costs build/costs.jsonl
+	$(BIN)/python tests/schedule.py build/costs.jsonl
 
 fuzz: $(VENV)/.test  ## 100,000 mutated model files: each is read and run, or refused with the reason (ARGS="--seed 7")
 	$(BIN)/python -m tools.fuzz $(ARGS)

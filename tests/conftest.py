@@ -1,13 +1,14 @@
 """What makes a run of the tests quick; what each worker of it does first.
 
 - Kernels are compiled at LLVM's lowest level: most tests call a kernel a few times, and compiling took a fifth of the time. The
-  tests of `codegen` are about the code that users get and compile at its level; so do tests marked `long`, which run
-  more, but for further random members of a class (`members.py`).
+  tests of `codegen` are about the code that users get and compile at its level; so do tests marked `long` or
+  `further` by hand, which run more.
 - Linear algebra runs on one thread per process: the workers fill the cores already. Two workers with two threads each wait
   for each other at every product, and a singular value decomposition of 60 rows takes 100 ms of processor time in place of 0.4.
 - Equations stay in memory: no process derives the same twice. Across processes and clones they are found on disk.
 - The loops that every machine compiles once are shared out among the workers, so that no two compile the same.
-- Tests marked `long` are left out by `make test`: pages of the documentation, browsers, studies whose methods have shorter tests.
+- `make test` leaves out tests marked `long`: pages of the documentation, browsers, packages; and `further`: studies whose methods
+  have shorter tests, and further cases of tests that cost more than a moment (`schedule.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 
 from draisine.cli.warm import LOOPS
+from schedule import by_hand, mark, read
 
 LEVEL = os.environ.setdefault("DRAISINE_KERNEL_LEVEL", "0")  # for the processes that tests start, too
 for library in (
@@ -74,8 +76,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Set before the fixtures of a test, which compile as well."""
-    long = item.get_closest_marker("long")
-    if long is None or long.kwargs.get("kernels") == "quick":
+    if not by_hand(item):
         return (yield)
     os.environ["DRAISINE_KERNEL_LEVEL"] = max(LEVEL, "1")
     try:
@@ -94,6 +95,11 @@ def shipped_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Modules of tests have no examples in their docstrings: looking for them takes a tenth of the collection."""
     return [found for found in (yield) if not isinstance(found, DoctestModule)]
+
+
+@pytest.hookimpl(tryfirst=True)  # before cases are left out by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark(items, read())
 
 
 @pytest.hookimpl(wrapper=True)

@@ -126,7 +126,7 @@ def test_kernels_have_the_same_bits(name: str) -> None:
     require_same_bits(name)
 
 
-@pytest.mark.long
+@pytest.mark.further
 @pytest.mark.parametrize("name", models())
 def test_all_kernels_of_the_gallery_have_the_same_bits(name: str) -> None:
     require_same_bits(name)

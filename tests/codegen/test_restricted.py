@@ -25,7 +25,6 @@ from draisine.codegen.restricted.unit import Options
 from draisine.program.program import Program
 from draisine.simulation.stepper import loop
 from draisine.simulation.stepper.memory import EXPLICIT
-from members import members
 
 REALS = [0.0, -0.0, 1.0, -2.5, 3.0, 1e-320, 1e100, math.inf, -math.inf, math.nan]
 INTEGERS = [0, 1, -1, 2, -3, 7, -8, 100, 1234567]
@@ -285,7 +284,7 @@ def _random_module(rng: random.Random, count: int) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("seed", members(range(4)))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_functions(seed: int, tmp_path: Path) -> None:
     """Interpreted and compiled, with and without LLVM's passes, to the bit."""
     rng, name = random.Random(seed), f"restricted_random_{seed}"

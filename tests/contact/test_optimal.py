@@ -15,7 +15,6 @@ from draisine.optimal.contact_phases import ContactPhase, modes_of
 from draisine.optimal.study_file import study_of
 from draisine.optimal.symbolic_model import SymbolicModel
 from draisine.program.fixed_modes import with_modes
-from members import further, members
 
 COARSE = dr.optimal.Collocation(intervals=6)
 G = 10.0
@@ -61,7 +60,7 @@ def least_cost(mass: float, time: float, way: float, first: float, last: float) 
     return mass**2 * (12 * d**2 / time**3 - 12 * d * v / time**2 + 4 * v**2 / time + 2 * G * v + G**2 * time)
 
 
-@pytest.mark.parametrize("seed", members(range(3)))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_hop_with_the_least_cost(seed: int) -> None:
     rng = np.random.default_rng(seed)
     body, foot, height = rng.uniform(2, 5), rng.uniform(0.3, 1.5), rng.uniform(0.1, 0.3)
@@ -95,7 +94,6 @@ def test_the_control_of_a_solution_repeats_in_simulate(tmp_path: Path) -> None:
         hop(m, 0.2, 0.3, 0.4, 0.65, 1.0).load(tmp_path / "hop.nc")
 
 
-@further
 def test_least_time_of_a_block_that_slides_and_then_sticks() -> None:
     """Accelerated at (F − μ m g)/m, braked at (F + μ m g)/m, then at rest for a given time, in which friction holds it."""
     m = block()

@@ -9,7 +9,6 @@ import pytest
 from package_models import TIGHT, plane
 
 import draisine as dr
-from members import members
 
 R = 0.2
 STEP = 1e-5
@@ -26,7 +25,7 @@ def disc(height: Any, friction: float | None, **parameters: float) -> dr.Model:
     return m
 
 
-@pytest.mark.parametrize("seed", members(range(5), 1))
+@pytest.mark.parametrize("seed", range(5))
 def test_derivatives_by_the_start_above_waves(seed: int) -> None:
     """At crests and hollows, where rows of the start vanish, and elsewhere; then across a landing. Given velocities are given."""
     rng = np.random.default_rng(seed)
@@ -61,7 +60,7 @@ def test_derivatives_by_the_start_above_waves(seed: int) -> None:
     assert adjoint == pytest.approx(forward, rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", members(range(4), 1))
+@pytest.mark.parametrize("seed", range(4))
 def test_bumps_are_rolled_over_as_by_an_ideal_wheel(seed: int) -> None:
     """The curvature of a bump jumps at both ends: the rate of the place does, velocities do not."""
     rng = np.random.default_rng(seed)

@@ -97,7 +97,7 @@ def test_what_a_straight_line_leaves_of_the_bicycle():
     assert np.abs(found.imag).max() == 0
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_a_circle_is_a_steady_turn():
     """Along a circle the bounded motion is the steady turn, which is found without any path; only its ends differ."""
     radius, rate = 15.0, 5.0 / 15.0

@@ -58,6 +58,7 @@ def certified_in_modes(name, contacts):
         assert certificate.verdict == "all derivations agree" and "energies" in certificate.derivations
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", dr.gallery.models())
 def test_every_model_of_the_gallery_is_certified(name):
     """Graphs by all derivations, equations by what one can show; `test_descriptions` has the latter against graphs."""

@@ -8,7 +8,6 @@ import sympy as sp
 
 import draisine as dr
 from draisine.errors import ArgumentError, DataError
-from members import members
 
 x, y, a = sp.symbols("x y a")
 TWO = dr.first_order("two", {x: a + 0 * x, y: 2 * a + 0 * y}, parameters={a: 1.0}, start={x: 0.0, y: 0.0})
@@ -22,7 +21,7 @@ def fitted(seed: int, n: int, method: object = None) -> dr.estimation.Fit:
 
 
 @pytest.mark.parametrize("method", [None, dr.optimal.MultipleShooting(window=4.0)])
-@pytest.mark.parametrize("seed", members(range(6)))
+@pytest.mark.parametrize("seed", range(6))
 def test_one_unknown_by_hand(seed: int, method: object) -> None:
     """x = a t and y = 2 a t: the estimate is a mean with weights w = Σ t²/σ² (Meier 1953, Biometrics 9)."""
     n = 8

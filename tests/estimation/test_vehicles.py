@@ -86,12 +86,12 @@ def test_derivatives_of_a_window_are_those_of_differences(model, fit):
         np.testing.assert_allclose(exact, slope, atol=2e-4 * max(1.0, float(np.abs(exact).max())), err_msg=name)
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_wheelset_from_lateral_displacement():
     assert "conicity" in wheelset.wheelset_identified().findings[0]
 
 
-@pytest.mark.long
+@pytest.mark.further
 @pytest.mark.parametrize("guess", [(0.02, 0.5, 5.0), (0.25, 0.1, 20.0)])
 def test_a_noisy_controlled_ride_from_distant_guesses(model, guess):
     """Four times the noise, trail wrong by factors: the same minimum as from the truth, by inputs first known loosely."""

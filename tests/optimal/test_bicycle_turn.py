@@ -74,7 +74,7 @@ def test_switching_function_has_the_controls_sign(turn):
         assert only.input(name)[clear] == pytest.approx(-limit * np.sign(switching[clear]), abs=0.01 * limit)
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_wheels_stay_on_the_ground_with_grip():
     stated = (
         dr.maneuver(dr.gallery.bicycle())

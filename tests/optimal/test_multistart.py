@@ -59,7 +59,7 @@ def test_refusals(down):
         dr.optimal.multistart(down.then(down))
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_crossings_of_a_shear_current_lead_to_one_minimum():
     """Zermelo's problem with a heading that wraps: 5.457865 s in closed form (see `test_verdicts`)."""
     x, y, heading = sp.symbols("x y heading")
@@ -70,7 +70,7 @@ def test_crossings_of_a_shear_current_lead_to_one_minimum():
     assert found.best.duration == pytest.approx(5.45786526, rel=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_the_turn_finds_the_better_of_its_minima():
     """Random guesses lead nowhere and are replaced, with the reason; the best has 1.5086 s."""
     turn = (

@@ -12,7 +12,6 @@ from draisine.optimal.feasibility import find_conflicts, least_violation, narrow
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.solve import RESCUED, _Task, solve
 from draisine.optimal.transcription import control_unknowns
-from members import further, members
 
 QUICK = Ipopt(iterations=150)
 
@@ -76,7 +75,7 @@ def test_a_symmetric_start_is_repaired_and_told():
 
 @pytest.mark.parametrize(
     ("stated", "duration", "intervals", "amplitude", "seeds"),
-    [pytest.param(slalom, 6, 20, 1.0, 20, marks=further), pytest.param(swing, 8, 20, 0.7, 6, marks=pytest.mark.long)],
+    [pytest.param(slalom, 6, 20, 1.0, 20), pytest.param(swing, 8, 20, 0.7, 6, marks=pytest.mark.further)],
 )
 def test_random_starts_that_fail_alone_are_repaired(stated, duration, intervals, amplitude, seeds):
     """Whatever is called repaired meets its conditions on the mesh and is no better than what is possible."""
@@ -95,7 +94,7 @@ def test_random_starts_that_fail_alone_are_repaired(stated, duration, intervals,
     assert repaired >= 1 and alone >= seeds // 2
 
 
-@pytest.mark.parametrize("seed", members(range(3), 1))
+@pytest.mark.parametrize("seed", range(3))
 def test_feasible_points_are_feasible(seed):
     rng = np.random.default_rng(seed)
     method = Collocation(intervals=int(rng.integers(8, 20)))

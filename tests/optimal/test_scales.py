@@ -9,7 +9,6 @@ import sympy as sp
 import draisine as dr
 from draisine.optimal import Collocation, MultipleShooting
 from draisine.optimal.ipopt import Outcome
-from members import members
 
 X, V, U = sp.symbols("x v u")
 
@@ -46,7 +45,7 @@ def test_a_factor_of_the_cost_does_not_change_the_solution(mass, factor):
     assert easiest.costate("x") == pytest.approx(np.full(len(easiest.costate("x")), -24.0 * factor), rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", members(range(6)))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_units_of_the_quickest_displacement(seed):
     """x = 1 is reached with |u| ≤ 1 in 2 s; no scale is given but start, end and bounds."""
     x, v, u, t, cost = random_scales(seed)

@@ -10,7 +10,6 @@ import draisine as dr
 from draisine.optimal import verification
 from draisine.optimal.ipopt import Outcome
 from draisine.program import casadi_functions
-from members import further, members
 
 X, Y, V, HEADING, FORCE, X2, U = sp.symbols("x y v heading force x2 u")
 MASS = dr.first_order("mass", {X: V, V: FORCE}, inputs=[FORCE])
@@ -63,7 +62,6 @@ def test_zermelo_with_a_heading_that_wraps():
     assert np.median(np.abs(headings - exact)) < 1e-4
 
 
-@further
 def test_a_heading_with_two_ranges_of_a_turn_does_not_sweep_between_them():
     """Bounds of ±360° contain every heading twice. Meshes whose controls pass from one to the other within an interval were
     called SOLVED with 5.4947 s; the time lost is that of the minimum principle, ∫ H(u) − min H."""
@@ -74,7 +72,7 @@ def test_a_heading_with_two_ranges_of_a_turn_does_not_sweep_between_them():
     assert found.mesh_cost < 1e-6
 
 
-@pytest.mark.long
+@pytest.mark.further
 @pytest.mark.parametrize("seed", range(4))
 def test_wide_ranges_of_headings_are_solved_or_the_possible_gain_is_told(seed):
     rng = np.random.default_rng(seed)
@@ -101,7 +99,7 @@ def test_on_a_coarse_mesh_it_says_what_it_misses_in_metres():
     assert "misses bounds of heading by" in found.status.message
 
 
-@pytest.mark.parametrize("seed", members(range(3), 1))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_wrapping_crossings_end_at_their_goal(seed):
     """Starts from which a known extremal leads to the goal; the answer is not slower, and its heading obeys the closed form."""
     rng = np.random.default_rng(seed)
@@ -163,7 +161,7 @@ def test_hypersensitive_problem():
     assert found.objective == pytest.approx(exact, rel=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_alp_rider():
     """Unstable and stiff, along a terrain with four peaks (Betts 2010, 4.12: 2030.856); checked in windows."""
     y = sp.symbols("y1:5")

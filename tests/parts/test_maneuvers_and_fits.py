@@ -39,7 +39,7 @@ CASES = {
     "rider": Case(ridden_bicycle, 6.0, "frame_mass", {"steer_torque": "2*sin(6*t)"}, TURNS, {"lean": 0.05}),
 }
 QUICK = ("bicycle", "trike")
-NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in CASES]
+NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.further) for name in CASES]
 
 
 @pytest.mark.parametrize("name", NAMES)

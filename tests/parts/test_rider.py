@@ -64,7 +64,7 @@ def test_symbrims_rider_by_its_numbers():
         assert sign * rates[ours] == pytest.approx(wanted[theirs], rel=1e-8, abs=1e-11), ours
 
 
-@pytest.mark.long
+@pytest.mark.further
 @pytest.mark.skipif(importlib.util.find_spec("symbrim") is None, reason="symbrim is not installed")
 def test_symbrims_equations_are_ours():
     """SymBRiM's description through `from_sympy`, and ours of parts: certified equal."""
@@ -272,6 +272,6 @@ def test_wrong_options(options, message):
         ridden_bicycle(**options)
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_certificate(holding):
     assert dr.certify(holding).passed

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from members import members
 
 parts = dr.parts
 G = 9.81
@@ -52,7 +51,7 @@ def test_quarter_car():
     assert np.abs(np.sort(undamped)[1::2] / [7.752781189121118, 70.1694274631073] - 1).max() < 1e-9
 
 
-@pytest.mark.parametrize("seed", members(range(6), 1))
+@pytest.mark.parametrize("seed", range(6))
 def test_bump_stops_are_hit_and_left(seed: int):
     """A quarter car that falls into its bump stops and leaves them again: within its travel, with no energy gained."""
     rng = np.random.default_rng(seed)

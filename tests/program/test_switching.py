@@ -20,7 +20,6 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.program.serialization import to_bytes
 from draisine.program.switching import find_switching
-from members import members
 from switching_problems import ARGUMENTS, CLAMPED, LINEAR, PLANE, SMOOTH, P, T, U, X, expression, system
 
 x, v = X[0], X[1]
@@ -177,7 +176,7 @@ def test_fixed_is_the_original_wherever_all_margins_are_positive(seed):
     assert inside + left == 20
 
 
-@pytest.mark.parametrize("seed", members(range(6)))
+@pytest.mark.parametrize("seed", range(6))
 def test_compiled_and_casadi_forms_agree_with_the_interpreter(seed):
     rng = np.random.default_rng(100 + seed)
     equations = system([expression(rng, 3, [T, x, v, U, P]) for _ in range(2)])

@@ -45,7 +45,7 @@ def test_models_have_the_switches_they_should_have(name):
     assert listed(name) == EXPECTED.get(name, [])
 
 
-@pytest.mark.long
+@pytest.mark.further
 @pytest.mark.parametrize("name", sorted(set(gallery.models()) - set(QUICK)))
 def test_all_models_have_the_switches_they_should_have(name):
     assert listed(name) == EXPECTED.get(name, [])

@@ -144,7 +144,7 @@ def rolling_wheelset():
     return wheelset(), {**centerd(20.0, 0.05), "lateral": 0.002}, "conicity", 0.05, 1e-4
 
 
-@pytest.mark.parametrize("made", [creeping_wheel, pytest.param(rolling_wheelset, marks=pytest.mark.long)])
+@pytest.mark.parametrize("made", [creeping_wheel, pytest.param(rolling_wheelset, marks=pytest.mark.further)])
 def test_forces_that_depend_on_forces(made):
     """Newton's method inside, and creep."""
     model, start, name, value, step = made()

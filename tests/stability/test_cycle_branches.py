@@ -12,7 +12,6 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import draisine as dr
-from members import members
 
 x, v, y, p, t = sp.symbols("x v y p t")
 
@@ -29,7 +28,7 @@ def test_a_fold_does_not_depend_on_steps(largest: float) -> None:
     assert branch.special[0].value == pytest.approx(-1.0, abs=1e-10) and branch.folds == (branch.special[0].value,)
 
 
-@pytest.mark.parametrize("seed", members(range(12)))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_folds(seed: int) -> None:
     """ṙ = k r (p − a + 2 b r² − r⁴), with a coordinate beside it: r² = b ± √(b² + p − a), a fold at p = a − b²."""
     rng = np.random.default_rng(seed)
@@ -65,7 +64,7 @@ def crossings(c: float, q: float) -> dict[str, list[float]]:
     return found
 
 
-@pytest.mark.parametrize("seed", members(range(6)))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_forced_motion_at_rest_is_followed(seed: int) -> None:
     """The damped Mathieu equation with a cubic term, x ≡ 0: crossings of its multipliers, also two within one step."""
     rng = np.random.default_rng(seed)

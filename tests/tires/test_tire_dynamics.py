@@ -159,7 +159,7 @@ def test_forces_of_a_run_are_those_of_the_tire(tire: Tire) -> None:
                 assert run[f"tire_{part}_moment"][k] == pytest.approx(float(getattr(found, part)), rel=1e-8, abs=1e-7)
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_a_parked_car_stays_on_a_slope() -> None:
     """At rest the tires are springs: the car comes to rest a little downhill, and does not creep."""
     m = four_wheels(MagicFormula("6.1", CAR | STIFF | {"VERTICAL_DAMPING": 3e3, "PHX1": 0.0, "PHX2": 0.0}))

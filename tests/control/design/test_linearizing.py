@@ -87,7 +87,7 @@ def test_the_zero_dynamics_of_cart_and_pole_is_the_pole_that_falls():
     assert "unstable" in str(law)
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_lean_follows_what_is_asked_and_the_steering_settles(bike):
     law = dr.control.feedback_linearization(
         bike, {"lean": "0.1*sin(t)"}, controls=["steer_torque"], poles=[-3, -4], at={"speed": 5.0}

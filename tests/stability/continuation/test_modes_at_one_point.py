@@ -9,7 +9,6 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from members import members
 
 P = sp.symbols("p")
 DISTANCES = (0.0, 0.0, 1e-9, 1e-7, 1e-5, 1e-3)
@@ -41,7 +40,7 @@ def test_a_hopf_point_next_to_a_branch_point(distance: float) -> None:
     assert found == {"Hopf point": pytest.approx(0.274, abs=1e-12), "branch point": pytest.approx(0.274 + distance, abs=1e-12)}
 
 
-@pytest.mark.parametrize("seed", members(range(20), quick=6))
+@pytest.mark.parametrize("seed", range(20))
 def test_every_special_point_is_listed(seed: int) -> None:
     """Two or three modes, real ones and pairs, cross at one point or near it, in any direction: simple ones of real modes are
     branch points; where several coincide, zero crossings."""

@@ -1,0 +1,107 @@
+"""Which cases run when: `schedule.toml` names tests that cost more than a moment, and how many of their cases `make test` tries.
+
+The cases that follow are marked `further`: `make test-all` runs them, `make test` does not. Their kernels are compiled at LLVM's
+lowest level, as those of all quick tests: what they try is a class of problems, not the code. Processor times decide, so that a
+test says what it tries and nothing about when. Tests that are marked `long` or `further` by hand are not scheduled.
+`make schedule` measures them anew:
+
+    python -m pytest -n auto --dist worksteal -p schedule --costs costs.jsonl
+    python tests/schedule.py costs.jsonl
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import tomllib
+from collections.abc import Generator, Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).with_name("schedule.toml")
+CASE = 1.0  # processor seconds of a case that `make test` runs at most
+CLASS = 0.8  # of all cases of one test that it runs, but for the first, about
+AT_LEAST = {("tests/contact/test_random_scenes.py", "test_random_scene"): 10}  # two scenes of every kind
+HEADER = """\
+# How many cases of a test `make test` tries; `make test-all` tries all. Written by `make schedule` from measured times.
+"""
+
+Counts = Mapping[str, Mapping[str, int]]  # file, test: cases
+
+
+def read(path: Path = FILE) -> Counts:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def mark(items: Iterable[pytest.Item], counts: Counts) -> None:
+    """Mark the cases of `items` behind the first ones."""
+    seen: dict[tuple[str, str], int] = {}
+    for item in items:
+        test = _test(item.nodeid)
+        first = counts.get(test[0], {}).get(test[1])
+        if first is None:
+            continue
+        seen[test] = seen.get(test, 0) + 1
+        if seen[test] > first and not by_hand(item):
+            item.add_marker(pytest.mark.further(kernels="quick"))
+
+
+def by_hand(item: pytest.Item) -> bool:
+    """Whether a test is marked `long` or `further` where it is written."""
+    marks = (item.get_closest_marker("long"), item.get_closest_marker("further"))
+    return any(mark is not None and not mark.kwargs for mark in marks)
+
+
+def _test(nodeid: str) -> tuple[str, str]:
+    file, _, name = nodeid.split("[")[0].partition("::")
+    return file, name
+
+
+# ------------------------------------------------------------------------------------------------------- measuring
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--costs", metavar="FILE", help="append name and processor seconds of every case to FILE")
+
+
+def _spent() -> float:
+    own, of_processes = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + of_processes.ru_utime + of_processes.ru_stime
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    begun = _spent()
+    try:
+        return (yield)
+    finally:
+        with open(item.config.getoption("--costs"), "a", encoding="utf-8") as file:
+            file.write(json.dumps([item.nodeid, round(_spent() - begun, 4), by_hand(item)]) + "\n")
+
+
+def planned(costs: Iterable[tuple[str, float, bool]]) -> dict[str, dict[str, int]]:
+    """The counts for measured costs; cheap tests and those marked by hand have none."""
+    tests: dict[tuple[str, str], list[float]] = {}
+    for nodeid, seconds, marked in costs:
+        if not marked:
+            tests.setdefault(_test(nodeid), []).append(seconds)
+    counts: dict[str, dict[str, int]] = {}
+    for (file, name), seconds in sorted(tests.items()):
+        mean = sum(seconds) / len(seconds)
+        first = 0 if mean > CASE else max(1, int(CLASS / max(mean, 1e-9)), AT_LEAST.get((file, name), 0))
+        if first < len(seconds):
+            counts.setdefault(file, {})[name] = first
+    return counts
+
+
+def write(counts: Counts, path: Path = FILE) -> None:
+    parts = [HEADER]
+    for file, tests in counts.items():
+        parts.append(f'\n["{file}"]\n' + "".join(f'"{name}" = {first}\n' for name, first in tests.items()))
+    path.write_text("".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(planned(json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()))
