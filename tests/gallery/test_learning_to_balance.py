@@ -44,6 +44,6 @@ def test_a_short_search_learns():
     assert gains[0] > 10.0  # steer into the fall
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_the_learned_policy_is_as_good_as_the_regulator():
     assert study.bicycle_learns_to_balance().runs["learned"].status.complete

@@ -11,7 +11,7 @@ from draisine.gallery.entries.weave import WEAVE_SPEED, bicycle_weaves
 from draisine.gallery.entries.wheelset import wheelset
 from draisine.simulation.run import integrate
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.further
 
 
 @pytest.fixture(scope="module")

@@ -93,13 +93,13 @@ def test_the_machine_on_tires_by_the_magic_formula():
     assert abs(rest["front_normal_force"] + rest["rear_normal_force"] + lift - weight) < 1e-6 * weight
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_the_study_of_the_machine():
     study = motorcycle.motorcycle_corners(points=12, until=3.0)
     assert "anti-squat" in study.findings[-1] and study.runs["braking"]["fork_travel"].max() > 0
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_the_machine_is_certified():
     certificate = dr.certify(gallery.motorcycle(), count=4)
     assert "all derivations agree" in str(certificate)

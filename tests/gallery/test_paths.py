@@ -13,7 +13,7 @@ def test_shuttle_returns():
     assert "angle of attack 2.67287°, bank -0.0522096°" in study.findings[0]
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_bicycle_changes_lane():
     study = dr.gallery.study("bicycle_changes_lane")()
     assert "bounded" in study.runs["bicycle_on_path"].status.message

@@ -9,7 +9,7 @@ import draisine as dr
 from draisine import gallery
 
 
-@pytest.mark.long
+@pytest.mark.further
 def test_study():
     study = gallery.study("passive_arms_change_stability")()
     assert study.findings[0] == "hands off: stable from 4.162 to 6.927 m/s"

@@ -7,7 +7,7 @@ import sympy as sp
 
 from draisine.gallery.entries.sanjuan_disk import NAMES, compare_with_print, printed_matrices, sanjuan_disk_matrices
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.further
 
 t = sp.Symbol("t")
 SYMBOLS = {

@@ -46,47 +46,33 @@ WITH_SPECTRUM = {
 }
 
 
-@pytest.fixture(scope="module")
-def reported(tmp_path_factory):
-    """Every live model bundled, and moved for a tenth of a second in one process of Node; by name (manifest, what Node says,
-    equations)."""
-    folder = tmp_path_factory.mktemp("gallery")
-    manifests, equations = {}, {}
-    for name in LIVE:
-        made = bundle(name)
-        (folder / f"{name}.js").write_text(made.as_script(), encoding="utf-8")
-        manifests[name] = made.manifest
-        model = gallery.model(name)
-        equations[name] = model if isinstance(model, Equations) else dr.derive(model)  # known from the bundle
+@pytest.mark.parametrize("name", LIVE)
+def test_every_model_lives(name, tmp_path):
+    """Bundled, and moved for a tenth of a second by Node."""
+    made, model = bundle(name), gallery.model(name)
+    manifest, equations = made.manifest, model if isinstance(model, Equations) else dr.derive(model)  # known from the bundle
+    (tmp_path / "model.js").write_text(made.as_script(), encoding="utf-8")
     said = run_node(
         """
-        return given.map((path) => {
-          load(path);
-          const live = born();
-          const rest = Object.fromEntries(live.manifest.inputs.map((u) => [u.name, 0.1 * u.high]));
-          const start = numbers(live.state);
-          const status = live.advance(0.1 * live.manifest.pace, rest);
-          const xdot = new Float64Array(live.state.length);
-          live._field(live.time, live.state, xdot);
-          const x = numbers(live.state), u = numbers(live.inputs), p = numbers(live.p), time = live.time, whys = [];
-          const lengths = live.manifest.parameters.filter((p) => p.unit === "m" && p.default).slice(0, 2);
-          for (const { name, default: usual } of lengths) {
-            whys.push(live.setParameter(name, 1.01 * usual), live.setParameter(name, usual));
-          }
-          const moved = Math.max(0, ...x.map((value, k) => Math.abs(live.state[k] - value)));
-          return { status, why: live.why, start, time, x, u, p, xdot: numbers(xdot), poses: numbers(live.poses()),
-                   outputs: numbers(live.outputs()), whys: whys.filter((why) => why), moved };
-        });
+        load(given);
+        const live = born();
+        const rest = Object.fromEntries(live.manifest.inputs.map((u) => [u.name, 0.1 * u.high]));
+        const start = numbers(live.state);
+        const status = live.advance(0.1 * live.manifest.pace, rest);
+        const xdot = new Float64Array(live.state.length);
+        live._field(live.time, live.state, xdot);
+        const x = numbers(live.state), u = numbers(live.inputs), p = numbers(live.p), time = live.time, whys = [];
+        const lengths = live.manifest.parameters.filter((p) => p.unit === "m" && p.default).slice(0, 2);
+        for (const { name, default: usual } of lengths) {
+          whys.push(live.setParameter(name, 1.01 * usual), live.setParameter(name, usual));
+        }
+        const moved = Math.max(0, ...x.map((value, k) => Math.abs(live.state[k] - value)));
+        return { status, why: live.why, start, time, x, u, p, xdot: numbers(xdot), poses: numbers(live.poses()),
+                 outputs: numbers(live.outputs()), whys: whys.filter((why) => why), moved };
         """,
-        [str(folder / f"{name}.js") for name in LIVE],
-        folder,
+        str(tmp_path / "model.js"),
+        tmp_path,
     )
-    return {name: (manifests[name], one, equations[name]) for name, one in zip(LIVE, said, strict=True)}
-
-
-@pytest.mark.parametrize("name", LIVE)
-def test_every_model_lives(reported, name):
-    manifest, said, equations = reported[name]
     assert said["status"] == "ok" or name == "goddard_rocket", said["why"]
     for values in ("start", "x", "xdot", "poses"):
         assert all(isinstance(v, int | float) for v in said[values]), f"{name}: {values} are not finite"
@@ -99,11 +85,7 @@ def test_every_model_lives(reported, name):
     assert (manifest["linear"] is not None) >= (name in WITH_SPECTRUM)
     assert manifest["start"].keys() == gallery.live(name).start.keys()
     json.dumps(manifest, allow_nan=False)
-
-
-def test_limits_hold_their_defaults(reported):
-    for manifest, _, _ in reported.values():
-        check_limits(manifest)
+    check_limits(manifest)
 
 
 def check_limits(manifest):
@@ -153,8 +135,8 @@ def test_sliders_keep_sense():
     assert nothing.low == -nothing.high < 0
 
 
-def test_what_constraints_decide_is_no_target(reported):
-    targets = {w["name"] for w in reported["bicycle"][0]["targets"]}
+def test_what_constraints_decide_is_no_target():
+    targets = {w["name"] for w in bundle("bicycle").manifest["targets"]}
     assert {"speed", "lean", "steer", "roll_rate", "heading", "steer_rate"} <= targets
     assert not {"pitch", "frame_z", "frame_qw"} & targets
 

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +45,29 @@ def fmpy():
     return fmpy
 
 
+MODELS: dict[str, tuple[Callable[[], dr.Model], dict[str, float]]] = {
+    "ball": (ball, FALL),
+    "block": (dr.gallery.block_on_slope, SLIDE),
+    "belt": (dr.gallery.belt_oscillator, {"x": 0.0, "x_rate": 0.2}),
+    "bicycle": (dr.gallery.skidding_bicycle, RIDE),
+}
+
+
+class Units(dict[str, Path]):
+    """Units by name of a model, made when they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __missing__(self, name: str) -> Path:
+        model, start = MODELS[name]
+        self[name] = dr.export(model(), "fmu", out=self._folder, start=start)[0]
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def units(tmp_path_factory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("units")
-    models = {
-        "ball": (ball(), FALL),
-        "block": (dr.gallery.block_on_slope(), SLIDE),
-        "belt": (dr.gallery.belt_oscillator(), {"x": 0.0, "x_rate": 0.2}),
-        "bicycle": (dr.gallery.skidding_bicycle(), RIDE),
-    }
-    return {name: dr.export(model, "fmu", out=folder, start=start)[0] for name, (model, start) in models.items()}
+def units(tmp_path_factory) -> Units:
+    return Units(tmp_path_factory.mktemp("units"))
 
 
 def run_unit(fmpy: Any, unit: Path, kind: str, until: float, names: list[str], tolerance: float = 1e-9, **options: Any) -> Any:
