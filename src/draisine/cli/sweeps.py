@@ -87,17 +87,17 @@ class Sweeps:
         """Numbers in the unit of a quantity. `unit`, or that of the last one, is the unit of those without any."""
         try:
             shared = unit or unit_of(texts[-1].strip()) or ""
-            return [self._number(name, text.strip(), shared, where) for text in texts]
+            return [self._number(name, text.strip(), shared) for text in texts]
         except DraisineError as problem:
             raise ArgumentError(f"{where}: {problem}; write {form}") from None
 
-    def _number(self, name: str, text: str, shared: str, where: str) -> float:
+    def _number(self, name: str, text: str, shared: str) -> float:
         plain = _float(text)
         if plain is not None and math.isinf(plain) and "inf" not in text.lower():
             raise ArgumentError(f"{short(text)!r} is too large; numbers are at most 1.8e308")
         if shared and plain is not None:
             text = f"{text} {shared}"
-        found = plain if plain is not None and not shared else number_of(text, where)
+        found = plain if plain is not None and not shared else number_of(text, name)
         if not isinstance(found, Measured):
             return found
         unit = self._units.get(name.removeprefix(_START))
