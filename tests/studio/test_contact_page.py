@@ -99,3 +99,31 @@ def test_bicycle_falls_and_lands(browser, tmp_path):
         assert [text for _, text, _ in found.page.evaluate(PANEL)] == [WORDS[mode] for mode in modes]
         assert np.mean(np.abs(found.picture("#view") - before).max(axis=2) > 24) > 0.01
         assert found.complaints == []
+
+
+def test_a_braked_wheel_skids(browser, tmp_path):
+    """On slippery ground the brake's key locks the rear wheel, which skids with all the friction there is; released, it rolls."""
+    with opened(browser, written("skidding_bicycle", tmp_path)) as found:
+        ready(found)
+        assert any("brakes" in text for text in found.page.locator("#hint li").all_inner_texts())
+        assert found.page.evaluate("() => DraisineStudio.page.live.setParameter('grip', 0.4)") is None
+        found.page.keyboard.down("b")
+        ride(found, 0.5)
+        modes = {name: text for name, text, _ in found.page.evaluate(PANEL)}
+        assert modes == {"rear wheel": "slips", "front wheel": "sticks", "rear brake": "sticks", "front brake": "slips"}
+        speed, along, up = found.page.evaluate(
+            """() => {
+              const { live } = DraisineStudio.page, all = live.outputs(), names = live.manifest.outputs.map((o) => o.name);
+              return ["speed", "rear_wheel_longitudinal_force", "rear_wheel_normal_force"].map((n) => all[names.indexOf(n)]);
+            }"""
+        )
+        assert speed < 6.0 and along == pytest.approx(-0.4 * up, rel=1e-9)
+        found.page.keyboard.up("b")
+        ride(found, 1.0)
+        assert {name: text for name, text, _ in found.page.evaluate(PANEL)}["rear wheel"] == "sticks"
+        found.page.locator("#brake").hover()
+        found.page.mouse.down()
+        ride(found, 1.4)
+        found.page.mouse.up()
+        assert {name: text for name, text, _ in found.page.evaluate(PANEL)}["rear wheel"] == "slips"
+        assert found.complaints == []

@@ -73,7 +73,8 @@ def input_range(quantity: Quantity, weight: float, length: float) -> Range:
     if unit == "N":
         size = 0.15 * weight if weight else 10.0
     elif unit == "N*m":
-        size = (0.01 if "steer" in name else 0.04) * weight * length if weight else 1.0
+        share = 0.01 if "steer" in name else 0.3 if "brake" in name or "lever" in name else 0.04  # brakes hold a wheel
+        size = share * weight * length if weight else 1.0
     else:
         size = {"rad": 0.6, "rad/s": 2.0, "m": 0.3, "m/s": 3.0}.get(unit, 1.0)
     size = round_number(size)

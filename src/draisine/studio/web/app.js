@@ -92,6 +92,8 @@
       $("pad-across").textContent = across ? `↔ ${words(across.name)}` : "";
       $("pad-along").textContent = along ? `↕ ${words(along.name)}` : "";
       $("push").hidden = !manifest.push;
+      $("brake").hidden = !controls.brakes.all.length;
+      controls.holds($("brake"), "b");
       return rows;
     }
 
@@ -123,7 +125,7 @@
       const { manifest } = this, { across, along } = this.controls.axes;
       for (const [keys, meaning] of [
         ["← →", across && words(across.name)], ["↑ ↓", along && words(along.name)], ["shift", manifest.inputs.length && "with an arrow: harder"],
-        ["space", manifest.push && "a push from the side"], ["R", "start again"], ["P", "pause, ride on"], ["C, 1 2 3", "camera: orbit, follow, top"],
+        ["B", this.controls.brakes.all.length && "brake; with shift all wheels"], ["space", manifest.push && "a push from the side"], ["R", "start again"], ["P", "pause, ride on"], ["C, 1 2 3", "camera: orbit, follow, top"],
         ["− +", "slower, faster time"], ["E", "record"], ["L", "copy a link to this moment"], ["F T M X", "forces, tracks, centers of mass, axes"],
         ["D", "light or dark"], ["H", "panels"], ["?", "this help"],
       ]) {
@@ -141,12 +143,14 @@
 
     /** On the first screen: what hands do here, with keys, or with fingers where there are no keys. */
     hint() {
-      const { manifest } = this, { across, along } = this.controls.axes, touch = matchMedia("(pointer: coarse)").matches;
+      const { manifest, controls } = this, { across, along } = controls.axes, touch = matchMedia("(pointer: coarse)").matches;
       const both = [across && `↔ ${words(across.name)}`, along && `↕ ${words(along.name)}`].filter(Boolean).join(", ");
       const rows = touch
-        ? [both && ["pad", `drag: ${both}`], manifest.push && ["push", "a push from the side"], ["↺", "starts again"]]
-        : [across && ["← →", words(across.name)], along && ["↑ ↓", words(along.name)], manifest.push && ["space", "a push from the side"],
-          ["R", "starts again"], ["P", "pauses"], ["?", "all keys"]];
+        ? [both && ["pad", `drag: ${both}`], controls.brakes.all.length && ["brake", "brakes"],
+          manifest.push && ["push", "a push from the side"], ["↺", "starts again"]]
+        : [across && ["← →", words(across.name)], along && ["↑ ↓", words(along.name)],
+          controls.brakes.all.length && ["B", "brakes"], manifest.push && ["space", "a push from the side"], ["R", "starts again"], ["P", "pauses"],
+          ["?", "all keys"]];
       for (const row of rows.filter(Boolean)) {
         const item = document.createElement("li");
         item.append(Object.assign(document.createElement("kbd"), { textContent: row[0] }), row[1]);
