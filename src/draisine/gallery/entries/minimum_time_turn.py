@@ -107,7 +107,7 @@ def minimum_time_turn(pieces: int = PIECES, starts: int = STARTS) -> Study:
     findings = (
         f"least time {best.duration:.4f} s; {found}",
         f"from one start: adjoint {adjoint.duration:.6f} s, collocation {collocation.duration:.6f} s, {apart:+.1e} apart",
-        f"adjoint: {adjoint.status.message}",
+        f"adjoint: {adjoint.status}",
         str(reported),
         f"brakes for {braking:.0%} of the way; leans by {math.degrees(-run['lean'].min()):.1f}°",
     )
