@@ -70,6 +70,17 @@ def test_a_part_is_exchanged_for_another_one():
     assert back.freeze().bodies == model.freeze().bodies
 
 
+def test_an_option_that_is_none_is_one_not_given():
+    """None in a call is the default; files cannot write it, and what is read from them is equal all the same."""
+    models = bicycle(), bicycle()
+    dr.parts.brake(models[0], "brake", "front", map=None)
+    dr.parts.brake(models[1], "brake", "front")
+    assert models[0].freeze() == models[1].freeze() == from_toml(to_toml(models[0])).freeze()
+    slipping = dr.parts.replace(models[0], "front", tire=dr.contact.LinearTire(14e3, 0.2, 20e3))
+    assert slipping.freeze() != models[0].freeze()
+    assert dr.parts.replace(slipping, "front", tire=None).freeze() == models[0].freeze()
+
+
 def test_a_part_that_was_changed_by_hand_is_written_as_items():
     model = bicycle()
     system = model.freeze()

@@ -137,7 +137,11 @@ def part(
             bound = signature.bind(None, *args, **options)
         except TypeError as problem:
             raise ModelError(f"part {name!r}: {kind}: {problem}") from None
-        given = {key: _plain(value) for key, value in list(bound.arguments.items())[1:]}
+        given = {
+            key: _plain(value)
+            for key, value in list(bound.arguments.items())[1:]
+            if value is not None or signature.parameters[key].default is not None  # an option that is none is one not given
+        }
         before = {kind: dict(items) for kind, items in model._items.items()}
         try:
             assembly = Assembly(model, name)
