@@ -114,6 +114,9 @@ class Assembly:
         return function(self.model, self.named(key), *args, **options)
 
 
+OWN_KINDS: dict[str, Callable[..., Part]] = {}  # parts that users describe, by the names of their functions
+
+
 def part(
     function: Callable[Concatenate[Assembly, Options], None],
 ) -> Callable[Concatenate[Model, str, Options], Part]:
@@ -154,6 +157,8 @@ def part(
     make.__signature__ = signature.replace(parameters=[*first, *own], return_annotation=Part)  # type: ignore[attr-defined]
     make.__doc__ = f"{inspect.getdoc(function) or ''}\n\n{ABOUT_NAMES}"
     make.makes_part = True  # type: ignore[attr-defined]
+    if not function.__module__.startswith("draisine."):
+        OWN_KINDS[function.__name__] = make
     return make  # type: ignore[return-value]  # with names of the first two arguments, model and name
 
 
