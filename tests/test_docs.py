@@ -221,6 +221,11 @@ def test_a_path_that_does_not_exist_is_noticed(tmp_path: Path) -> None:
         ("meijaard-forces", 2, 1e-13),
         ("schwab-matrices", 13, 1e-12),
         ("delebecque", 4, 0.0),
+        ("sharp", 28, 1e-9),
+        ("leaning-rider", 12, 1e-9),
+        ("segments", 15, 1e-10),
+        ("magic-formula", 27, 1e-10),
+        ("vehicles", 3, 1e-9),
     ],
 )
 def test_published_figures_stand_on_the_page_and_hold(table: str, count: int, bound: float) -> None:

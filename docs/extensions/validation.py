@@ -6,65 +6,18 @@ The page is written by hand but for the regions between `<!-- name -->` and `<!-
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import draisine as dr
-from extensions import DOCS, ROOT
+from extensions import DOCS, machine_tables
+from extensions.figures import Figure, reference, table
 
 PAGE = DOCS / "validation.md"
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number of a paper, as printed, and ours."""
-
-    name: str
-    printed: str
-    ours: float
-    relative: bool = True  # to the printed value; else in the figure's own unit
-
-    @property
-    def published(self) -> float:
-        return float(self.printed)
-
-    @property
-    def difference(self) -> float:
-        apart = abs(self.ours - self.published)
-        return apart / abs(self.published) if self.relative and self.published else apart
-
-    @property
-    def row(self) -> str:
-        return f"| {self.name} | {_minus(self.printed)} | {_minus(_like(self.ours, self.printed))} | {self.difference:.0e} |"
-
-
-def _like(value: float, printed: str) -> str:
-    """A value with the decimals of the printed one, and two more where these are few."""
-    decimals = len(printed.partition(".")[2])
-    return f"{value:.{decimals + 2 if 0 < decimals < 4 else decimals}f}"
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−").replace("+", "")
-
-
-def table(figures: Iterable[Figure], what: str = "quantity") -> str:
-    return "\n".join(
-        [f"| {what} | published | draisine | difference |", "| --- | ---: | ---: | ---: |", *(f.row for f in figures)]
-    )
-
-
-@cache
-def reference(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "tests" / "reference" / f"{name}.json").read_text(encoding="utf-8"))
-    return found
 
 
 # ---------------------------------------------------------------- bicycles
@@ -252,6 +205,11 @@ TABLES: dict[str, Callable[[], list[Figure]]] = {
     "delebecque": delebecque,
     "thomsen": thomsen,
     "classics": classics,
+    "sharp": machine_tables.sharp,
+    "leaning-rider": machine_tables.leaning_rider,
+    "segments": machine_tables.segments,
+    "magic-formula": machine_tables.magic_formula,
+    "vehicles": machine_tables.vehicles,
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.tires.sharp import SET_A, published
@@ -93,9 +95,37 @@ def test_the_machine_on_tires_by_the_magic_formula():
     assert abs(rest["front_normal_force"] + rest["rear_normal_force"] + lift - weight) < 1e-6 * weight
 
 
+@pytest.mark.parametrize(("rigid", "freedoms"), [(True, 11), (False, 13)])
+def test_turns_on_the_magic_formula(rigid, freedoms):
+    """Names of the modes hold at lean, and the weave loses damping with it; vertical forces are in balance."""
+    model = gallery.motorcycle_on_magic_formula()
+    for wheel in ("front", "rear"):
+        tire = dict(dict(model._items["parts"])[wheel].options)["tire"]
+        model = dr.parts.replace(model, wheel, tire=replace(tire, rigid=rigid))
+    equations = dr.derive(model, work=False)
+    assert len(equations.velocities) - len([c for c in equations.constraints if c.level == "velocity"]) == freedoms
+    found = dr.modes(
+        equations,
+        over={"lean": np.linspace(-0.05, -0.75, 8)},
+        fixed={"speed": 35.0},
+        free=motorcycle.FREE_INPUTS,
+        states=motorcycle.STATES,
+    )
+    named = dict(zip(found.names, found.eigenvalues.T, strict=True))
+    assert 10 < named["weave"][-1].imag < 25 < named["wobble"][-1].imag < 60 and named["capsize"][-1].imag == 0
+    assert named["weave"][-1].real > named["weave"][0].real + 0.5
+    turn = dr.steady(equations, {"speed": 35.0, "radius": 160.0}, free=motorcycle.FREE_INPUTS)
+    weight = 9.81 * (168 + 10 + 8 + 9 + 12 + 15 + 45)
+    # vertical forces: wheels, weight, and drag and lift of the leaning machine
+    drag, lift = (0.5 * 1.2 * area * 35.0**2 for area in (0.5, 0.05))
+    raised = np.cos(turn["lean"]) * (lift * np.cos(turn["pitch"]) + drag * np.sin(turn["pitch"]))
+    assert turn["front_normal_force"] + turn["rear_normal_force"] + raised == pytest.approx(weight, rel=2e-4)
+
+
 @pytest.mark.further
 def test_the_study_of_the_machine():
     study = motorcycle.motorcycle_corners(points=12, until=3.0)
+    assert {"upright", "leaning", "locus", "leaning_locus", "trim", "braking"} == study.figures.keys()
     assert "anti-squat" in study.findings[-1] and study.runs["braking"]["fork_travel"].max() > 0
 
 

@@ -70,6 +70,17 @@ def test_a_part_is_exchanged_for_another_one():
     assert back.freeze().bodies == model.freeze().bodies
 
 
+def test_an_option_that_is_none_is_one_not_given():
+    """None in a call is the default; files cannot write it, and what is read from them is equal all the same."""
+    models = bicycle(), bicycle()
+    dr.parts.brake(models[0], "brake", "front", map=None)
+    dr.parts.brake(models[1], "brake", "front")
+    assert models[0].freeze() == models[1].freeze() == from_toml(to_toml(models[0])).freeze()
+    slipping = dr.parts.replace(models[0], "front", tire=dr.contact.LinearTire(14e3, 0.2, 20e3))
+    assert slipping.freeze() != models[0].freeze()
+    assert dr.parts.replace(slipping, "front", tire=None).freeze() == models[0].freeze()
+
+
 def test_a_part_that_was_changed_by_hand_is_written_as_items():
     model = bicycle()
     system = model.freeze()
@@ -96,6 +107,18 @@ def test_parts_inside_parts_belong_to_the_outer_one():
     assert ("bodies", "back_left_wheel") in back.items
     with pytest.raises(ModelError, match="belongs to part 'back'"):
         dr.parts.replace(m, "back_left_wheel", radius=0.3)
+    wide = dr.Model("cart")  # the same by hand
+    dr.parts.frame(wide, "cart", points={"hub": (1.0, 0.24)})
+    axle(wide, "back", cart["body"], track=0.9)
+    dr.parts.wheel(wide, "nose", cart["hub"], radius=0.3)
+    replaced = dr.parts.replace(dr.parts.replace(m, "nose", radius=0.3), "back", track=0.9)
+    assert replaced.freeze() == wide.freeze() != m.freeze()
+    text = to_toml(wide)  # files have the items of parts of one's own
+    assert "[parts.cart]" in text and "[parts.back]" not in text and "[bodies.back_left_wheel]" in text
+    assert set(from_toml(text).freeze().wheels) == set(wide.freeze().wheels)
+    m._items["parts"]["back"] = replace(back, kind="elsewhere")
+    with pytest.raises(ModelError, match="kind 'elsewhere', whose function is not defined here"):
+        dr.parts.replace(m, "back", track=0.9)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def mf61(
     unit = fz0 if book else p["FNOMIN"]
     s = r0 * (p["SSZ1"] + p["SSZ2"] * fy / unit + (p["SSZ3"] + p["SSZ4"] * dfz) * g) * p["LS"]
     mz = -trail * gy * _lateral61(p, fz, a, 0.0, dfz, dpi)[0] + mzr + s * fx
-    return np.array([fx, fy, _overturning(p, fz, fy, gamma, dpi), _rolling(p, fz, fx, gamma, v, dpi), mz])
+    return np.array([fx, fy, _overturning(p, fz, fy, gamma, dpi), _rolling(p, fz, fx, gamma, v, dpi, book), mz])
 
 
 def _overturning(p: Mapping[str, float], fz: float, fy: float, g: float, dpi: float) -> float:
@@ -114,12 +114,13 @@ def _overturning(p: Mapping[str, float], fz: float, fy: float, g: float, dpi: fl
     return p["UNLOADED_RADIUS"] * fz * inner * p["LMX"]
 
 
-def _rolling(p: Mapping[str, float], fz: float, fx: float, g: float, v: float, dpi: float) -> float:
+def _rolling(p: Mapping[str, float], fz: float, fx: float, g: float, v: float, dpi: float, book: bool = True) -> float:
+    """4.E70 of the book, or equation A48 of Besselink, Schmeitz & Pacejka (2010), which tire programs have."""
     n = p["FNOMIN"]
     inner = p["QSY1"] + p["QSY2"] * fx / n + p["QSY3"] * abs(v / p["LONGVL"]) + p["QSY4"] * (v / p["LONGVL"]) ** 4
     inner += (p["QSY5"] + p["QSY6"] * fz / n) * g**2
     inner *= (fz / n) ** p["QSY7"] * (1 + dpi) ** p["QSY8"]
-    return -p["UNLOADED_RADIUS"] * fz * inner * p["LMY"] * sign(v)
+    return -p["UNLOADED_RADIUS"] * (fz if book else n) * inner * p["LMY"] * sign(v)
 
 
 def mf52(

@@ -96,6 +96,19 @@ def test_forces_are_those_of_a_second_implementation(version: str, variant: str,
         np.testing.assert_allclose(found / scale, expected / scale, rtol=0, atol=1e-12, err_msg=f"{PARTS}")
 
 
+@pytest.mark.parametrize(("variant", "by_hand"), [("program", -0.3 * 4000 * 0.01), ("book", -0.3 * 2000 * 0.01)])
+def test_rolling_resistance_over_the_load(variant: str, by_hand: float) -> None:
+    """At half the nominal load, QSY7 = 0.85: the exponent is that of the load itself in programs, and added to 1 in the book."""
+    given = {"FNOMIN": 4000, "UNLOADED_RADIUS": 0.3, "PCY1": 1.2, "PDY1": -1, "PKY1": -15, "PKY2": 2, "QSY1": 0.01}
+    tire = MagicFormula("6.1", {**given, "QSY7": 0.85}, variant)
+    assert tire.forces(2000.0).rolling == pytest.approx(by_hand * 0.5**0.85, rel=1e-12)
+    assert tire.forces(4000.0).rolling == pytest.approx(-12.0, rel=1e-12)
+    flat = MagicFormula("6.1", {**given, "QSY7": 0.0}, variant)
+    assert abs(flat.forces(0.0).rolling) < 12.0 * 1e-6  # none in the air
+    as_load = MagicFormula("6.1", {**given, "QSY7": 1.0 if variant == "program" else 0.0}, variant)
+    assert as_load.forces(1234.0).rolling == pytest.approx(MagicFormula("6.1", given, variant).forces(1234.0).rolling, rel=1e-11)
+
+
 @pytest.mark.parametrize("version", ["5.2", "6.1", "motorcycle"])
 def test_derivatives_are_exact_also_at_zero_slip(version: str) -> None:
     """CasADi's derivatives against complex steps of the same equations in NumPy."""

@@ -44,6 +44,8 @@ def test_the_locus_marks_critical_eigenvalues(swept: Modes) -> None:
     assert marks["weave"] == pytest.approx((0.0, 3.43503384866144), abs=1e-9)
     lines = axes.collections
     assert len(lines) == 4 and lines[0].get_clim() == (0.0, 10.0)
+    narrow = dr.view.root_locus(swept, window=(-5.0, 2.0)).axes[0]  # oscillation begins at 3.78 1/s, outside
+    assert {str(line.get_label()).split(",")[0] for line in narrow.lines if "," in str(line.get_label())} == {"weave", "capsize"}
 
 
 def test_a_film_keeps_the_mode_in_step(swept: Modes, tmp_path: Path) -> None:

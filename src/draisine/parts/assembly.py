@@ -114,6 +114,9 @@ class Assembly:
         return function(self.model, self.named(key), *args, **options)
 
 
+OWN_KINDS: dict[str, Callable[..., Part]] = {}  # parts that users describe, by the names of their functions
+
+
 def part(
     function: Callable[Concatenate[Assembly, Options], None],
 ) -> Callable[Concatenate[Model, str, Options], Part]:
@@ -137,7 +140,11 @@ def part(
             bound = signature.bind(None, *args, **options)
         except TypeError as problem:
             raise ModelError(f"part {name!r}: {kind}: {problem}") from None
-        given = {key: _plain(value) for key, value in list(bound.arguments.items())[1:]}
+        given = {
+            key: _plain(value)
+            for key, value in list(bound.arguments.items())[1:]
+            if value is not None or signature.parameters[key].default is not None  # an option that is none is one not given
+        }
         before = {kind: dict(items) for kind, items in model._items.items()}
         try:
             assembly = Assembly(model, name)
@@ -150,6 +157,8 @@ def part(
     make.__signature__ = signature.replace(parameters=[*first, *own], return_annotation=Part)  # type: ignore[attr-defined]
     make.__doc__ = f"{inspect.getdoc(function) or ''}\n\n{ABOUT_NAMES}"
     make.makes_part = True  # type: ignore[attr-defined]
+    if not function.__module__.startswith("draisine."):
+        OWN_KINDS[function.__name__] = make
     return make  # type: ignore[return-value]  # with names of the first two arguments, model and name
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from draisine import parts
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
+from draisine.parts.assembly import OWN_KINDS
 from draisine.parts.record import Part
 
 if TYPE_CHECKING:
@@ -76,9 +77,9 @@ def _makes_part(value: Any) -> bool:
     return getattr(value, "makes_part", False)
 
 
-def split(system: System, model_type: type[Model]) -> tuple[Model, list[Part]]:
+def split(system: System, model_type: type[Model], own: bool = False) -> tuple[Model, list[Part]]:
     """A model without what its parts make, and the parts, those that have been changed since they were made excepted: their items
-    stay in the model."""
+    stay in the model. So do those of the user's `own` kinds unless asked for, since files cannot name their functions."""
     outer = [part for part in system.parts if not part.within]
     made = {item for part in outer for item in part.items}
     model = model_type.of(system)
@@ -93,7 +94,7 @@ def split(system: System, model_type: type[Model]) -> tuple[Model, list[Part]]:
     for part in outer:
         before = {kind: dict(items) for kind, items in scratch._items.items()}
         try:
-            same = remade(scratch, part) == part and all(
+            same = remade(scratch, part, own) == part and all(
                 every[kind].get(name) == scratch._items[kind].get(name) for kind, name in part.items
             )
         except ModelError:
@@ -108,9 +109,16 @@ def split(system: System, model_type: type[Model]) -> tuple[Model, list[Part]]:
     return model, kept
 
 
-def remade(model: Model, part: Part) -> Part:
+def remade(model: Model, part: Part, own: bool = False) -> Part:
     """A part made again in a model, by the same call."""
-    return maker(part.kind, f"part {part.name!r}")(model, part.name, **dict(part.options))
+    return _maker_of(part, own)(model, part.name, **dict(part.options))
+
+
+def _maker_of(part: Part, own: bool) -> Callable[..., Part]:
+    """A kind of the user's has precedence: `split` keeps a part only if it is made the same again."""
+    if own and part.kind in OWN_KINDS:
+        return OWN_KINDS[part.kind]
+    return maker(part.kind, f"part {part.name!r}")
 
 
 def replace(model: Model, name: str, kind: Callable[..., Part] | str | None = None, **options: Any) -> Model:
@@ -130,19 +138,21 @@ def replace(model: Model, name: str, kind: Callable[..., Part] | str | None = No
     ['frame', 'telescopic_fork', 'wheel', 'wheel']
     """
     system = model.freeze()
-    rebuilt, kept = split(system, type(model))
+    rebuilt, kept = split(system, type(model), own=True)
     known = [part.name for part in kept]
     if name not in known:
         inner = next((part for part in system.parts if part.name == name), None)
         if inner is not None and inner.within:
             raise ModelError(f"part {name!r} belongs to part {inner.within!r}; replace that one")
-        changed = " was changed by hand after it was made; edit its items" if inner is not None else ""
+        changed = "" if inner is None else " was changed by hand after it was made; edit its items"
+        if inner is not None and inner.kind not in {*catalog(), *OWN_KINDS}:
+            changed = f" is of the kind {inner.kind!r}, whose function is not defined here; define it again or edit the items"
         raise ModelError(f"model {model.name!r}: part {name!r}{changed or ' does not exist' + did_you_mean(name, known)}")
     for part in kept:
         if part.name != name:
-            remade(rebuilt, part)
+            remade(rebuilt, part, own=True)
             continue
-        function = maker(part.kind, "") if kind is None else maker(kind, f"part {name!r}") if isinstance(kind, str) else kind
+        function = _maker_of(part, True) if kind is None else maker(kind, f"part {name!r}") if isinstance(kind, str) else kind
         accepted = inspect.signature(function).parameters
         old = {key: value for key, value in part.options if key in accepted}
         function(rebuilt, name, **(old | options))

@@ -85,7 +85,7 @@ def brake(
     - `law="dry"`: Coulomb's law; the wheel locks exactly and is released when the torque needed exceeds that of the brake. The
       model then has modes, as one with stops.
 
-    Roles: torque (the input), applied (the output, torque of the brake on the wheel).
+    Roles: torque (the input), and with the smooth law applied (the output, torque of the brake on the wheel).
     """
     m = own.model
     wheel = str(wheel)

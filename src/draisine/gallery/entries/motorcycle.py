@@ -147,6 +147,8 @@ def motorcycle_corners(points: int = 45, until: float = 10.0) -> Study:
     figures = {
         "upright": _against(speeds, upright, "speed [m/s]"),
         "leaning": _against(-np.degrees(leans), leaning, "lean to the left at 35 m/s [°]"),
+        "locus": dr.view.root_locus(upright, window=(-25.0, 5.0)),
+        "leaning_locus": dr.view.root_locus(leaning, window=(-25.0, 5.0)),
         "trim": _trim_map(model),
         "braking": channel_figure(run, "lean", "fork_travel", "front_normal_force", "rear_normal_force"),
     }

@@ -21,6 +21,7 @@ from draisine.model.contact.tires import Scalar, TireForces, TireState, Values, 
 
 SIGN_WIDTH = 1e-14  # square of the slip over which a sign changes
 CAMBER_WIDTH = 1e-3  # rad
+LIFTED = 1e-3  # share of the nominal load over which rolling resistance vanishes with it
 EPSILON = 1e-6  # the book's ε: keeps quotients finite without load
 DIGRESSION = 10.0  # A_μ of 4.E8
 
@@ -348,10 +349,18 @@ class MagicFormulaEquations:
         found = self.c("QSY1") + self.c("QSY2") * self.longitudinal / self.c("FNOMIN") + self.c("QSY3") * speed
         found = found + self.c("QSY4") * (speed * speed) * (speed * speed)
         found = found + (self.c("QSY5") + self.c("QSY6") * ratio) * gamma * gamma
-        for name, base in (("QSY7", ratio), ("QSY8", 1.0 + self.dpi)):
-            if name in self.given:
-                found = found * (base + 1e-12) ** self.c(name)
-        return -self.radius * self.load * found * self.scale("LMY") * self.state.direction
+        if "QSY8" in self.given:
+            found = found * (1.0 + self.dpi) ** self.c("QSY8")
+        return -self.radius * self.rolling_load(ratio) * found * self.scale("LMY") * self.state.direction
+
+    def rolling_load(self, ratio: Scalar) -> Scalar:
+        """The load in M_y: F_z without QSY7, F_z0 (F_z/F_z0)^QSY7 in tire programs, F_z (F_z/F_z0)^QSY7 as the book prints it."""
+        if "QSY7" not in self.given:
+            return self.load
+        power = (ratio + 1e-15) ** self.c("QSY7")
+        if self.book:
+            return self.load * power
+        return self.c("FNOMIN") * power * self.m.tanh(ratio / LIFTED)  # none in the air, whatever the exponent
 
     def forces(self) -> TireForces:
         return TireForces(self.longitudinal, self.lateral, self.overturning, self.rolling, self.aligning)

@@ -212,13 +212,14 @@ def root_locus_figure(
     with style():
         drawing, (axes,) = panels(1, width, 0.62 * width)
         low, high = window or _real_axis_limits(eigenvalues)
+        marks = {kind: eigenvalue for kind, eigenvalue in (critical or {}).items() if low <= eigenvalue.real <= high}
         axes.axvspan(min(low, 0.0), 0.0, color="0.95", lw=0)
         axes.axvline(0.0, color="0.3", lw=0.8)
         axes.axhline(0.0, color="0.3", lw=0.8)
         lines = [_draw(axes, values, eigenvalues[:, j]) for j in range(eigenvalues.shape[1])]
-        for k, (kind, eigenvalue) in enumerate((critical or {}).items()):
+        for k, (kind, eigenvalue) in enumerate(marks.items()):
             axes.plot([eigenvalue.real], [abs(eigenvalue.imag)], "osD^v"[k % 5], ms=6, mfc="none", mec="0.2", label=kind)
-        if critical:
+        if marks:
             axes.legend(loc="lower left", fontsize=8)
         axes.set_xlim(low, high)
         top = 1.1 * max(float(np.nanmax(np.abs(eigenvalues.imag))), 0.1 * (high - low))
