@@ -128,6 +128,13 @@ def test_finer_meshes_bring_the_error_down(swing_up, swung_up):
     assert lengths.max() > 1.9 * lengths.min()  # finer where it is needed alone
 
 
+def test_states_and_controls_at_one_time(swung_up):
+    """One time gives one row, the same as in a list."""
+    phase = swung_up.only
+    for values in (phase.states_at, phase.inputs_at):
+        assert values(0.5).tolist() == values([0.5])[0].tolist()
+
+
 def test_refine_by_word(swing_up, swung_up):
     """`refine=False` keeps the first mesh, chosen or given; `refine=True` is `Refinement()`."""
     first = swing_up.solve(refine=False)

@@ -135,3 +135,14 @@ def test_what_cannot_be_repaired_is_told():
     found = dr.optimal.multistart(stated, 2, method=Collocation(intervals=8))
     assert not any(a.converged or a.repaired for a in found.attempts)
     assert "2 failed" in str(found) and "finish" in found.attempts[0].failure
+
+
+@pytest.mark.parametrize(("most", "half_swings"), [(0.2, 10), (0.4, 5), (0.5, 4)])
+def test_motions_much_longer_than_the_guess_are_found(most, half_swings):
+    """An oscillator at 4 with little force: bang-bang arcs about ±most take 2·most of the amplitude in each half swing."""
+    x, v, force = sp.symbols("x v force")
+    oscillator = dr.first_order("oscillator", {x: v, v: force - x}, inputs=[force])
+    stated = dr.maneuver(oscillator).start(x=4, v=0).finish(x=0, v=0).bounds(force=(-most, most)).minimize("time")
+    found = stated.solve()
+    assert found.converged, found.status
+    assert found.duration == pytest.approx(half_swings * math.pi, rel=1e-5)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import did_you_mean
@@ -114,13 +114,17 @@ class PhaseSolution:
         """By how much other controls would lower the cost, to first order: ∫ H(u) − min H over the range of each control."""
         return better_controls(self.phase, self.grid, self.node_arguments(parameters), self.costates, self.controls)[1]
 
-    def states_at(self, times: Reals) -> Reals:
-        """Kept states between the points, by the scheme's polynomials."""
-        return self.grid.states_at((np.asarray(times) - self.begin) / self.duration, self.states, self.rates)[0]
+    def states_at(self, times: ArrayLike) -> Reals:
+        """Kept states at a time or at times, by the scheme's polynomials."""
+        shares = (np.asarray(times, dtype=float) - self.begin) / self.duration
+        found = self.grid.states_at(np.atleast_1d(shares), self.states, self.rates)[0]
+        return found if shares.ndim else found[0]
 
-    def inputs_at(self, times: Reals) -> Reals:
-        """Controls between their points."""
-        return self.grid.controls_at((np.asarray(times) - self.begin) / self.duration, self.controls)
+    def inputs_at(self, times: ArrayLike) -> Reals:
+        """Controls at a time or at times."""
+        shares = (np.asarray(times, dtype=float) - self.begin) / self.duration
+        found = self.grid.controls_at(np.atleast_1d(shares), self.controls)
+        return found if shares.ndim else found[0]
 
 
 @dataclass(frozen=True, eq=False)

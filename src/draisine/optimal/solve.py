@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-DURATIONS = (3.0, 10.0, 1.0, 0.3)  # of feasible motions, relative to the guess
+DURATIONS = (3.0, 10.0, 30.0, 100.0, 1.0, 0.3)  # of feasible motions, relative to the guess
 PERTURBATIONS = 2  # further attempts with perturbed guesses where the default guess fails
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)

@@ -24,7 +24,7 @@ from draisine.numerics.root_finding import bracketed_root
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import Change, Matrices, changes
 from draisine.stability.exchanges import exchanges
-from draisine.stability.mode_names import ModeNames
+from draisine.stability.mode_names import INFINITE, ModeNames
 from draisine.stability.routh import characteristic
 from draisine.stability.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
@@ -38,6 +38,9 @@ _ZERO = 1e-15  # value that is zero, relative to the sampling
 _COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the largest
 _NOISE = 1e-13  # share of a parameter in the change of a value that is rounding error
 _DEPTH = 12  # changes inside a bracket that are distinguished
+POLE = 100.0  # a matrix this many times larger next to a value than beside it is infinite there
+NARROW = 1e-2  # a bracket, of the sampling, that can tell
+HALVINGS = 45
 _SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
 _NEARLY = 1e-2  # real part of a pair on the axis, relative to its size
 
@@ -119,7 +122,13 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     found = changes(matrices, values)
     zones = Zones(matrices, (float(np.min(values)), float(np.max(values))))
     solver = _Solver(matrices, found.zeros, names, zones)
-    events = [event for change in zones.joined(found.brackets) for event in solver.events(change)]
+    events = []
+    for change in zones.joined(found.brackets):
+        pole = _pole(matrices, change, (float(np.min(values)), float(np.max(values))))
+        if pole is None:
+            events += solver.events(change)
+        else:
+            events.append(_Event(INFINITE, pole, complex(np.inf), int((change.after - change.before)[:2].sum())))
     events += [event for low, high in found.equal for event in solver.exchanged(low, high)]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
@@ -134,6 +143,31 @@ class _Event:
     eigenvalue: complex
     change: int
     uncertainty: float = 0.0
+
+
+def _pole(matrices: Matrices, change: Change, range_: tuple[float, float]) -> float | None:
+    """Where the matrix is infinite within a bracket: modes change their signs there without being zero; None if nowhere.
+
+    Next to a pole the matrix is larger than beside it by the ratio of the distances; regular matrices hardly differ.
+    """
+
+    def size(at: Array) -> Array:
+        found: Array = np.abs(matrices(at)).reshape(len(at), -1).max(axis=1)
+        return np.where(np.isfinite(found), found, np.inf)
+
+    low, high = change.low, change.high
+    beside = [s for s in (low - change.width, high + change.width) if range_[0] <= s <= range_[1]]
+    if (
+        not beside
+        or high - low > NARROW * change.width
+        or size(np.array([low, high])).min() < POLE * size(np.array(beside)).max()
+    ):
+        return None
+    for _ in range(HALVINGS):
+        points = np.linspace(low, high, 5)
+        k = int(np.argmax(size(points)))
+        low, high = float(points[max(k - 1, 0)]), float(points[min(k + 1, 4)])
+    return 0.5 * (low + high)
 
 
 def _within(event: _Event, zone: tuple[float, float]) -> _Event:

@@ -45,6 +45,7 @@ BOUNCE = ("bounce", "heave", "_vz", "_z")
 SUSPENSION = ("suspension", "travel", "swing", "arm_angle", "strut", "fork", "hop", "damper", "shock")
 
 ZERO, PAIR = "a mode crosses zero", "an oscillation crosses the axis"
+INFINITE = "a mode passes through infinity"
 
 
 @dataclass(frozen=True)

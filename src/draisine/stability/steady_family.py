@@ -42,6 +42,7 @@ Array = NDArray[np.float64]
 SINGULAR = 1e-11  # singular value of the Jacobian of a motion, relative to the largest, that counts as zero
 BESIDE = 0.0123  # of the range: distance of a point beside the middle
 MOST_VALUES = 10_000_000  # of a sweep
+CLOSER = 1e-6  # by which a motion must be closer to a given one to be preferred
 CHUNK = 65_536  # points whose matrices are in memory at once
 CORRECTION = BatchNewton(tolerance=1e-15, acceptable=EXACT, max_iterations=25)
 
@@ -52,6 +53,38 @@ class Matrices:
 
     A: Array
     found: NDArray[np.bool_]
+
+
+def _at(values: Mapping[str, Array], share: float) -> dict[str, float]:
+    """The values at a share of every sweep."""
+    return {name: float(v[min(int(share * len(v)), len(v) - 1)]) for name, v in values.items()}
+
+
+def _nearest(
+    model: Model | System | Equations,
+    values: Mapping[str, Array],
+    *,
+    near: Mapping[str, float],
+    fixed: Mapping[str, float] | None = None,
+    free: Sequence[str] = (),
+    parameters: Mapping[str, float] | None = None,
+    states: Sequence[str] = (),
+) -> dict[str, float]:
+    """The middle of the values, or that end of them at which the steady motion is closer to `near`."""
+    e, best, least = explicit_equations_of(model), _at(values, 0.5), np.inf
+    own = [p.name for p in e.parameters]
+    for share in (0.5, 0.0, 1.0):
+        point = _at(values, share)
+        targets = {**(fixed or {}), **{n: v for n, v in point.items() if n not in own}}
+        given = {**(parameters or {}), **{n: v for n, v in point.items() if n in own}}
+        try:
+            motion = steady(e, targets, free=free, near=near, parameters=given)
+        except (SolverError, np.linalg.LinAlgError):
+            continue
+        away = max((abs(motion[n] - v) / max(abs(v), 1.0) for n, v in near.items() if n not in point), default=0.0)
+        if away < least - CLOSER:
+            best, least = point, away
+    return best
 
 
 class Family(Uncached):
@@ -94,12 +127,13 @@ class Family(Uncached):
         """The family through the middle of the values; through a point beside it if nothing depends on some state just there.
 
         Lean of a bicycle without gravity, an upright bar whose spring balances its weight: a middle like this is exactly
-        degenerate, and its essential states are too few for the others.
+        degenerate, and its essential states are too few for the others. `near` selects one of several motions: the family begins
+        at that one of the middle and the ends at which a motion is closest to it.
         """
         for name in values:
             if name in {**(given.get("fixed") or {}), **(given.get("parameters") or {})}:
                 raise ArgumentError(f"{name!r} is swept and has a given value; leave one of them out")
-        middle = {name: float(v[len(v) // 2]) for name, v in values.items()}
+        middle = _nearest(model, values, **given) if given.get("near") else _at(values, 0.5)
         # by another share of each range: degenerate points of two quantities lie on lines through the middle
         shares = BESIDE * (1.0 + 0.382 * np.arange(len(values)))
         beside = {name: middle[name] + s * float(v.max() - v.min()) for s, (name, v) in zip(shares, values.items(), strict=True)}

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 SMALL = 1e-6  # a multiplier this small, relative to the monodromy matrix, has few digits there
 DISTINCT = 1e-3  # multipliers below this need not be known to many digits
 NEUTRAL = 1e-6  # a multiplier this close to the unit circle is neither stable nor unstable to first order
+DOUBTFUL = 10.0  # … nor is one closer to it than this many times the error of the trivial multiplier
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Floquet:
     def instability(self) -> str:
         """How deviations grow: "period doubling" by a real multiplier below −1, "divergence" by one above +1, "torus" by a
         pair, joined by commas; empty for a stable motion."""
-        beyond = self.multipliers[np.abs(self.multipliers) > 1.0 + NEUTRAL]
+        beyond = self.multipliers[np.abs(self.multipliers) > 1.0 + self.margin]
         real = np.abs(beyond.imag) <= NEUTRAL * np.abs(beyond)
         kinds = {"period doubling": real & (beyond.real < 0), "divergence": real & (beyond.real > 0), "torus": ~real}
         return ", ".join(kind for kind, found in kinds.items() if found.any())
@@ -56,15 +57,20 @@ class Floquet:
         return float(-np.log10(max(self.trivial_error, 1e-16)))
 
     @property
+    def margin(self) -> float:
+        """Distance from the unit circle within which a multiplier is not known to lie inside or outside."""
+        return max(NEUTRAL, DOUBTFUL * self.trivial_error if np.isfinite(self.trivial_error) else NEUTRAL)
+
+    @property
     def neutral(self) -> int:
-        """Number of multipliers on the unit circle, besides the trivial one."""
-        return int(np.count_nonzero(np.abs(np.abs(self.multipliers) - 1.0) <= NEUTRAL))
+        """Number of multipliers on the unit circle as far as is known, besides the trivial one."""
+        return int(np.count_nonzero(np.abs(np.abs(self.multipliers) - 1.0) <= self.margin))
 
     @property
     def stable(self) -> bool | None:
         """Whether every deviation across the motion decays; None where a neutral multiplier leaves it undecided."""
         sizes = np.abs(self.multipliers)
-        if np.any(sizes > 1.0 + NEUTRAL):
+        if np.any(sizes > 1.0 + self.margin):
             return False
         return None if self.neutral else True
 
@@ -72,7 +78,7 @@ class Floquet:
     def attracts(self) -> bool:
         """Whether all deviations except the neutral ones decay, for example within one energy level of a conservative system."""
         sizes = np.abs(self.multipliers)
-        return bool(np.all(sizes[np.abs(self.multipliers - 1.0) > NEUTRAL] < 1.0 - NEUTRAL))
+        return bool(np.all(sizes[np.abs(self.multipliers - 1.0) > self.margin] < 1.0 - self.margin))
 
 
 def floquet(monodromy: Array, period: float, rate: Array | None, scales: Array) -> Floquet:
