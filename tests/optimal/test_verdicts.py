@@ -319,3 +319,13 @@ def test_the_simulation_is_compiled_beside_the_search_without_symbols(monkeypatc
         assert found.discrepancy < 0.1
     assert threads == {threading.main_thread()}
     assert len(made) == 1 and made[0] is not threading.main_thread()  # once
+
+
+@pytest.mark.parametrize("factor", [1e2, 1e5, 1e8])
+def test_large_costs_with_a_minimum_are_not_unbounded(factor):
+    """∫u² − c x(1) of a mass: u = c (1 − t)/2, minimum −c²/12."""
+    x, v, u = sp.symbols("x v u")
+    mass = dr.first_order("mass", {x: v, v: u}, inputs=[u])
+    found = dr.maneuver(mass).start(x=0, v=0).duration(1).minimize(integral="u**2", final=f"-{factor!r}*x").solve()
+    assert found.converged, found.status
+    assert found.objective == pytest.approx(-(factor**2) / 12, rel=1e-9)

@@ -29,6 +29,7 @@ FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
 NEARLY_FEASIBLE = 1e-3
 UNBOUNDED_COST = -1e10  # of a nearly feasible iterate, scaled
 HOPELESS_COST = -1e13  # the search ends there: IPOPT itself goes on to 1e20, which rounding keeps iterates from
+FALLING, FALLS = 1.01, 4  # the least fall of one iteration, as a factor, and the number of such iterations
 
 
 class Outcome(StrEnum):
@@ -227,6 +228,7 @@ class _Callbacks:
         self._iterations = 0
         self.seconds = 0.0
         self.lowest = 0.0  # cost of a nearly feasible iterate
+        self._falls = 0  # iterations since it fell beyond hope, in each of which it fell further
         self.best: tuple[float, float, tuple[Reals, Reals, Reals]] | None = None
 
     def options(self, solver: Ipopt, warm: bool) -> dict[str, Any]:
@@ -305,6 +307,8 @@ class _Callbacks:
         x, f, g, lam_x, lam_g, _ = (a.copy() for a in arguments)
         violation = self._violation(x, g)
         if violation < NEARLY_FEASIBLE * max(1.0, float(np.abs(x).max(initial=0.0))):
+            falls = float(f[0]) < min(FALLING * self.lowest, HOPELESS_COST)
+            self._falls = self._falls + 1 if falls else 0
             self.lowest = min(self.lowest, float(f[0]))
         rank = (max(violation, FEASIBLE), float(f[0]))
         if self.best is None or rank < self.best[:2]:
@@ -319,8 +323,8 @@ class _Callbacks:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the cost has fallen so far that nothing will stop it."""
-        return self.lowest < HOPELESS_COST
+        """Whether the cost has fallen so far, and goes on to, that nothing will stop it; a large minimum is reached in few steps."""
+        return self._falls >= FALLS
 
     def _violation(self, x: Reals, g: Reals) -> float:
         nlp = self._nlp
