@@ -323,7 +323,7 @@ class _Callbacks:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the cost has fallen so far, and goes on to, that nothing will stop it; a large minimum is reached in few steps."""
+        """Whether the cost has fallen so far, and goes on to, that nothing will stop it; a minimum is reached in few steps."""
         return self._falls >= FALLS
 
     def _violation(self, x: Reals, g: Reals) -> float:

@@ -122,7 +122,7 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     found = changes(matrices, values)
     zones = Zones(matrices, (float(np.min(values)), float(np.max(values))))
     solver = _Solver(matrices, found.zeros, names, zones)
-    events = []
+    events: list[_Event] = []
     for change in zones.joined(found.brackets):
         pole = _pole(matrices, change, (float(np.min(values)), float(np.max(values))))
         if pole is None:
