@@ -126,3 +126,24 @@ def test_controls_are_compared_with_all_values_on_the_first_mesh(one, seed):
     found = stated.minimize(integral=f"{a!r}*u**2 + {b!r}*u**4 + {c!r}*cos(3*u)").solve()
     assert found.solved, found.status
     assert found.objective == pytest.approx(least, abs=1e-5)
+
+
+FLAT = {"-abs(x)": -1.0, "-x**4": -1.0, "x**3": -1.0, "min(x, -x)": -1.0, "-sqrt(abs(x))": -1.0, "x**2": 0.0}
+
+
+@pytest.mark.parametrize("final", FLAT)
+def test_flat_points_that_are_no_minima_are_left(final):
+    """ẋ = u, |u| ≤ 1, from 0 in a second: derivatives of the cost vanish at x = 0, or do not exist and count as zero."""
+    x, u = sp.symbols("x u")
+    found = dr.maneuver(dr.first_order("one", {x: u}, inputs=[u])).start(x=0).bounds(u=(-1, 1)).duration(1)
+    found = found.minimize(final=final).solve()
+    assert found.solved and found.objective == pytest.approx(FLAT[final], abs=1e-5)
+    assert any("flat point" in note for note in found.notes) == (FLAT[final] < 0)
+
+
+@pytest.mark.parametrize(("integral", "least"), [("-abs(x)", -0.5), ("-x**4", -0.2), ("x**2 + u**2", 0.0)])
+def test_integrals_that_are_flat_at_first(integral, least):
+    x, u = sp.symbols("x u")
+    found = dr.maneuver(dr.first_order("one", {x: u}, inputs=[u])).start(x=0).bounds(u=(-1, 1)).duration(1)
+    found = found.minimize(integral=integral).solve()
+    assert found.solved and found.objective == pytest.approx(least, abs=1e-5)

@@ -70,6 +70,7 @@ ESCAPES = 4  # from saddles, on a mesh
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
+FLAT = 1e-7  # scaled multipliers below this are zero
 LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
 
@@ -114,6 +115,8 @@ def solve(
             found, more = task.rescued(found, solver, progress, seconds)
             notes += more
         found, more = task.minimum(found, solver, progress, seconds)
+        notes += more
+        found, more = task.beside(found, solver, progress, seconds)
         notes += more
         if found.answer.outcome in CONVERGED and any(p.phase.kinks(p.scheme) for p in found.phases):
             # the derivative at a kink is taken as zero, as at a minimum
@@ -217,6 +220,13 @@ class _MeshSolution:
     def node_arguments(self) -> list[Reals]:
         """Arguments of `Phase.node` at the nodes of each phase."""
         return [p.node_arguments(self.answer.w[self.transcribed.parameters]) for p in self.phases]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether neither conditions nor bounds cost anything: the cost has no gradient, at a minimum or elsewhere."""
+        nlp, answer = self.transcribed.nlp, self.answer
+        prices = (answer.row_multipliers * nlp.row_scale, answer.bound_multipliers * nlp.scale)
+        return all(float(np.abs(price).max(initial=0.0)) < FLAT * nlp.objective_scale for price in prices)
 
     @property
     def excess(self) -> float:
@@ -419,6 +429,24 @@ class _Task:
             else:
                 return replace(found, answer=replace(found.answer, outcome=Outcome.SADDLE)), []
             found = self.evaluated(found.schemes, found.transcribed, answer)
+        return found, []
+
+    def beside(
+        self, found: _MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+    ) -> tuple[_MeshSolution, list[str]]:
+        """A lower cost from perturbed guesses, where the search ended at a point at which the cost is flat, with notes.
+
+        Neither first nor second derivatives tell the maxima of −x⁴ or −|x| from minima.
+        """
+        if found.answer.outcome not in CONVERGED or not found.is_flat:
+            return found, []
+        for seed in range(PERTURBATIONS):
+            other = self.once(found.schemes, PerturbedGuess(seed=seed), solver, progress, seconds)
+            if other.answer.outcome is Outcome.INTERRUPTED:
+                raise KeyboardInterrupt
+            lower = other.answer.objective < found.answer.objective - NOT_BETTER * found.transcribed.nlp.objective_scale
+            if other.answer.outcome is Outcome.UNBOUNDED or (other.answer.outcome in CONVERGED and lower):
+                return other, [f"the first search ended at a flat point that is no minimum; PerturbedGuess(seed={seed}) was used"]
         return found, []
 
     def with_needles(
