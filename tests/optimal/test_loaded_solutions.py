@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pytest
@@ -98,10 +99,15 @@ def readable(solution) -> dict:
     return found | {name: getattr(solution, name)() for name in methods}
 
 
+@cache
+def solved(name: str) -> dr.optimal.Solution:
+    stated, options = SOLVED[name]
+    return stated.solve(**options)
+
+
 @pytest.mark.parametrize("name", SOLVED)
 def test_everything_equals_the_original(name, tmp_path):
-    stated, options = SOLVED[name]
-    solution = stated.solve(**options)
+    (stated, _), solution = SOLVED[name], solved(name)
     solution.save(tmp_path / "solution.nc")
     loaded = stated.load(tmp_path / "solution.nc")
     assert differences(solution, loaded) == []
@@ -113,7 +119,7 @@ def test_everything_equals_the_original(name, tmp_path):
 
 def test_the_table_of_cases_covers_what_solutions_say():
     """Each case above is what its name says, so that the comparison means something."""
-    outcome = {name: stated.solve(**options) for name, (stated, options) in SOLVED.items() if name in ("refined", "adjoint")}
+    outcome = {name: solved(name) for name in ("refined", "adjoint")}
     assert outcome["refined"].solved and outcome["refined"].rounds > 1
     assert "steps per piece, chosen at the guess" in outcome["adjoint"].notes[0]
     assert not outcome["adjoint"].solved

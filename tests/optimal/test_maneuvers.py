@@ -11,8 +11,9 @@ import sympy as sp
 import draisine as dr
 import driven_pendulum
 from draisine.errors import ArgumentError, ModelError
-from draisine.optimal import solve
+from draisine.optimal import better_minima
 from draisine.optimal.ipopt import Outcome
+from draisine.optimal.mesh_search import Task
 
 x, v, force, k = sp.symbols("x v force k")
 
@@ -143,18 +144,18 @@ def test_refine_by_word(swing_up, swung_up):
 
 
 def test_no_search_of_a_refinement_exceeds_its_limit(swing_up, monkeypatch):
-    """Searches from better controls, too: all are told the seconds that are left when they begin."""
-    told = []
+    """Searches from better controls, too: all get the seconds that are left when they begin."""
+    limits = []
 
-    def once(self, schemes, guess, solver, *rest, own=solve._Task.once):
-        told.append(solver.options.get("max_wall_time"))
+    def once(self, schemes, guess, solver, *rest, own=Task.once):
+        limits.append(solver.options.get("max_wall_time"))
         return own(self, schemes, guess, solver, *rest)
 
-    monkeypatch.setattr(solve._Task, "once", once)
-    monkeypatch.setattr(solve, "better_controls", lambda *_: (_[-1], 0.0))  # as if there always were any
+    monkeypatch.setattr(Task, "once", once)
+    monkeypatch.setattr(better_minima, "better_controls", lambda *_: (_[-1], 0.0))  # as if there always were any
     found = swing_up.solve(dr.optimal.Collocation(intervals=20), refine=dr.optimal.Refinement(1e-7, seconds=100))
-    assert found.converged and len(told) > 3
-    assert told[0] is None and all(0 < left <= 100 for left in told[1:])
+    assert found.converged and len(limits) > 3
+    assert limits[0] is None and all(0 < left <= 100 for left in limits[1:])
 
 
 def test_every_scheme_finds_the_same(swing_up, swung_up):

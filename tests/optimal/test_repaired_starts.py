@@ -9,8 +9,10 @@ import sympy as sp
 import draisine as dr
 from draisine.optimal import Collocation, Ipopt
 from draisine.optimal.feasibility import find_conflicts, least_violation, narrowing_bounds
+from draisine.optimal.mesh_search import Task
 from draisine.optimal.phase_builder import build_phases
-from draisine.optimal.solve import RESCUED, _Task, solve
+from draisine.optimal.repaired_searches import RESCUED
+from draisine.optimal.solve import solve
 from draisine.optimal.transcription import control_unknowns
 
 QUICK = Ipopt(iterations=150)
@@ -49,7 +51,7 @@ def guess(duration, seed, amplitude):
 
 
 def transcribed(stated, method, given):
-    task = _Task(stated, *build_phases(stated, [method]))
+    task = Task(stated, *build_phases(stated, [method]))
     made = task.transcribed([method], given)
     made.nlp.begin_compiling()()
     return made
@@ -62,7 +64,7 @@ def violation(nlp, w):
     return max(over.max(), beyond.max())
 
 
-def test_a_symmetric_start_is_repaired_and_told():
+def test_a_symmetric_start_is_repaired_and_reported():
     found = dr.optimal.multistart(parking(), [dr.guess.LinearGuess()], method=Collocation(intervals=15))
     (attempt,) = found.attempts
     assert attempt.converged and attempt.repaired
@@ -127,7 +129,7 @@ def test_the_homotopy_follows_the_least_controls_of_a_double_integrator():
             assert found == pytest.approx(6 - 12 * method.grid.control_times, rel=1e-6, abs=1e-6)
 
 
-def test_what_cannot_be_repaired_is_told():
+def test_what_cannot_be_repaired_is_reported():
     """Rest to rest over 1 in 1 s needs |u| = 4."""
     x, v, u = sp.symbols("x v u")
     mass = dr.first_order("mass", {x: v, v: u}, inputs=[u])

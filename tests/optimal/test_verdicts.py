@@ -74,7 +74,7 @@ def test_a_heading_with_two_ranges_of_a_turn_does_not_sweep_between_them():
 
 @pytest.mark.further
 @pytest.mark.parametrize("seed", range(4))
-def test_wide_ranges_of_headings_are_solved_or_the_possible_gain_is_told(seed):
+def test_wide_ranges_of_headings_are_solved_or_the_possible_gain_is_reported(seed):
     rng = np.random.default_rng(seed)
     last, least = np.radians(rng.uniform(200, 250)), rng.uniform(3, 6)
     start, range_ = extremal(last, least), rng.uniform(1.2, 3) * np.pi

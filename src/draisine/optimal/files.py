@@ -63,6 +63,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         "seconds": dict(solution.seconds),
         "solver_seconds": dict(answer.seconds),
         "regularized": answer.regularized,
+        "steps": list(answer.steps),
         "kkt": None if solution.kkt is None else asdict(solution.kkt),
         "schemes": [_scheme(p.scheme) for p in solution.phases],
     }

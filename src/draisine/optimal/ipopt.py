@@ -25,10 +25,12 @@ Reals = NDArray[np.float64]
 # progress callback of solves without their own, set by `default_progress`
 _PROGRESS: ContextVar[ProgressCallback | None] = ContextVar("progress", default=None)
 
+SUFFICIENT = 1e-8  # residuals of the optimality conditions at a solution
 FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
 NEARLY_FEASIBLE = 1e-3
 UNBOUNDED_COST = -1e10  # of a nearly feasible iterate, scaled
 HOPELESS_COST = -1e13  # the search ends there: IPOPT itself goes on to 1e20, which rounding keeps iterates from
+FAR, PATIENCE_AFAR = 1e6, 60  # scaled cost or unknown beyond the sizes of the statement, and iterations that are given to it
 FALLING, FALLS = 1.01, 4  # the least fall of one iteration, as a factor, and the number of such iterations
 
 
@@ -40,6 +42,7 @@ class Outcome(StrEnum):
     ACCEPTABLE = "ACCEPTABLE"  # solved to a looser tolerance
     INFEASIBLE = "INFEASIBLE"  # locally infeasible
     UNBOUNDED = "UNBOUNDED"  # the cost falls without bound, or with ever longer durations
+    UNATTAINED = "UNATTAINED"  # the sharper the tolerances, the further away: the cost has an infimum, but no minimum
     SADDLE = "SADDLE"  # stationary, but a maximum in some direction: the cost falls along it, and no search found a minimum
     ZERO_DURATION = "ZERO_DURATION"  # the shorter, the better: nothing that is asked needs time
     TOO_MANY_ITERATIONS = "TOO_MANY_ITERATIONS"
@@ -68,7 +71,7 @@ class Ipopt:
     With `warm`, an earlier solution on the same mesh that is given as guess also supplies its multipliers (warm start).
     """
 
-    tolerance: float = 1e-8
+    tolerance: float = SUFFICIENT
     iterations: int = 1000
     warm: bool = False
     options: Mapping[str, float | int | str] = field(default_factory=dict)
@@ -89,6 +92,8 @@ class NlpSolution:
     stationarity: float  # the largest entry of the scaled gradient of the Lagrangian
     seconds: Mapping[str, float]
     regularized: bool = True  # whether the last steps changed the Hessian: if not, the point is a minimum to second order
+    steps: tuple[float, float] = (0.0, 0.0)  # largest entries of the last two steps, scaled
+    far: Reals | None = None  # a point orders of magnitude beyond the sizes of the statement, at which the search gave up
 
 
 @contextmanager
@@ -169,8 +174,14 @@ class Search:
             x, lam_g, lam_x = callbacks.best[2]
         seconds = {"solve": time.perf_counter() - began, "evaluate": callbacks.seconds}
         violation, stationarity, objective = callbacks.quality(x, lam_g, lam_x)
-        bounded = (Outcome.SOLVED, Outcome.ACCEPTABLE, *([] if callbacks.hopeless else [Outcome.INTERRUPTED]))
-        if outcome not in bounded and callbacks.lowest < UNBOUNDED_COST:
+        if outcome is Outcome.INTERRUPTED and not callbacks.stopped:  # it was given up
+            outcome = Outcome.FAILED
+        # sharper tolerances than the default may be beyond rounding, which grows with the multipliers
+        rounded = stationarity / max(1.0, float(np.abs(lam_g).max(initial=0.0)))
+        if outcome is Outcome.ACCEPTABLE and max(violation, rounded, _barrier(stats)) <= SUFFICIENT:
+            outcome = Outcome.SOLVED
+        ended = outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE, Outcome.INTERRUPTED)
+        if not ended and callbacks.lowest < UNBOUNDED_COST:
             outcome = Outcome.UNBOUNDED
         return NlpSolution(
             x * scale,
@@ -184,6 +195,10 @@ class Search:
             stationarity,
             seconds,
             _regularized(stats),
+            _last_steps(stats),
+            None
+            if outcome in (Outcome.SOLVED, Outcome.INTERRUPTED) or callbacks.farthest is None
+            else callbacks.farthest * scale,
         )
 
 
@@ -224,11 +239,13 @@ class _Callbacks:
 
     def begin(self) -> None:
         """Reset for a new solve."""
-        self._stop = False
+        self.stopped = False  # by the user
         self._iterations = 0
         self.seconds = 0.0
         self.lowest = 0.0  # cost of a nearly feasible iterate
         self._falls = 0  # iterations since it fell beyond hope, in each of which it fell further
+        self._iterations_afar = 0
+        self.farthest: Reals | None = None  # the nearly feasible iterate of lowest cost, beyond `FAR`
         self.best: tuple[float, float, tuple[Reals, Reals, Reals]] | None = None
 
     def options(self, solver: Ipopt, warm: bool) -> dict[str, Any]:
@@ -309,7 +326,11 @@ class _Callbacks:
         if violation < NEARLY_FEASIBLE * max(1.0, float(np.abs(x).max(initial=0.0))):
             falls = float(f[0]) < min(FALLING * self.lowest, HOPELESS_COST)
             self._falls = self._falls + 1 if falls else 0
-            self.lowest = min(self.lowest, float(f[0]))
+            if float(f[0]) < self.lowest:
+                self.lowest = float(f[0])
+                if max(-self.lowest, float(np.abs(x).max(initial=0.0))) > FAR:
+                    self.farthest = x
+        self._iterations_afar += self.farthest is not None
         rank = (max(violation, FEASIBLE), float(f[0]))
         if self.best is None or rank < self.best[:2]:
             self.best = (*rank, (x, lam_g, lam_x))
@@ -317,9 +338,9 @@ class _Callbacks:
             try:
                 self._progress(iteration_progress(self._iterations, float(f[0]) * self._nlp.objective_scale, violation))
             except KeyboardInterrupt:
-                self._stop = True
+                self.stopped = True
         self._iterations += 1
-        return [1.0 if self._stop or self.hopeless else 0.0]
+        return [1.0 if self.stopped or self.hopeless or self._iterations_afar > PATIENCE_AFAR else 0.0]
 
     @property
     def hopeless(self) -> bool:
@@ -345,7 +366,7 @@ class _Callbacks:
 
     def stop(self) -> None:
         """Stop after the current iteration."""
-        self._stop = True
+        self.stopped = True
 
 
 class _Callback(ca.Callback):
@@ -396,6 +417,15 @@ def _regularized(stats: Mapping[str, Any]) -> bool:
     """IPOPT adds to the Hessian where its inertia shows that a point is no minimum along the linearized conditions."""
     last = [float(s) for s in stats.get("iterations", {}).get("regularization_size", ())][-2:]
     return len(last) < 2 or any(s != 0.0 for s in last)
+
+
+def _barrier(stats: Mapping[str, Any]) -> float:
+    return float(next(reversed(stats.get("iterations", {}).get("mu", [np.inf])), np.inf))
+
+
+def _last_steps(stats: Mapping[str, Any]) -> tuple[float, float]:
+    last = [float(d) for d in stats.get("iterations", {}).get("d_norm", ())][-2:]
+    return (last[0], last[1]) if len(last) == 2 else (0.0, 0.0)
 
 
 def _starts(columns: NDArray[np.int64], n: int) -> list[int]:

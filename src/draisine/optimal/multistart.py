@@ -32,8 +32,9 @@ from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.guess import ConstantGuess, LinearGuess, OneGuess, PerturbedGuess
 from draisine.optimal.ipopt import Ipopt, Outcome
 from draisine.optimal.phase_builder import build_phases
+from draisine.optimal.repaired_searches import RESCUED
 from draisine.optimal.restore import StoredSolution, restored
-from draisine.optimal.solve import RESCUED, solve
+from draisine.optimal.solve import solve
 from draisine.results.base import Result
 from draisine.results.status import Progress, ProgressCallback
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 REFINEMENT_NOTES = ("refinement ", "on a finer mesh ", "interrupted during refinement")
+UNATTAINED = "no minimum is attained"  # begins the note that says why
 CONSIDERABLE = 1e-3  # of the cost: share that a mesh may cost
 AT_LIMIT = 1.001  # factor within which a duration is at its limit
 
@@ -311,6 +312,8 @@ class Solution(Result):
                 )
             if self.outcome is Outcome.SOLVED_ON_MESH:
                 text += f"; {self._advice()}"
+        elif self.outcome is Outcome.UNATTAINED:
+            text = next((note for note in self.notes if note.startswith(UNATTAINED)), UNATTAINED)
         elif self.outcome is Outcome.SADDLE:
             text = (
                 f"{solved} is stationary but no minimum, the cost falls in some direction; give another guess=…, "

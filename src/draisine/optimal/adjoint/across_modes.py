@@ -28,6 +28,7 @@ from draisine.model.quantities import Amount
 from draisine.optimal.phase import algebraic_guess, evaluator
 from draisine.optimal.symbolic_model import SymbolicModel
 from draisine.program.equations import Equations, Quantity
+from draisine.program.fixed_modes import modes_as_parameters
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.variational import Direction, widen, widen_solved
 from draisine.results.status import Ending
@@ -56,11 +57,7 @@ class ModeAdjoint:
     @cached_property
     def _open(self) -> Equations:
         """The equations with the modes of contacts among their parameters."""
-        e = self.equations
-        none = dict.fromkeys(("contact_margins", "contact_terms", "contact_system", "project", "monitor", "events", "causes"))
-        none |= dict.fromkeys(("usual_dynamics", "usual_margins", "usual_project"))
-        made = replace(e, parameters=e.arguments, mode_parameters=(), unilateral=(), event_list=(), inverse_dynamics=None)
-        return replace(made, **none)  # type: ignore[arg-type]
+        return replace(modes_as_parameters(self.equations), project=None)
 
     @cached_property
     def symbols(self) -> SymbolicModel:

@@ -1,0 +1,223 @@
+"""A search on one mesh: transcribe, compile, solve, and the solution in phases.
+
+Tolerances and the barrier of a search are relative to sizes of unknowns and of the cost, which a statement gives only roughly. A
+minimum that is far below the size of the cost, or far beyond those of the unknowns, is solved for again in the sizes it has."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.optimal.attainment import CONVERGED, in_reached_sizes
+from draisine.optimal.first_order_conditions import pontryagin
+from draisine.optimal.guess import Guess, guesses
+from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
+from draisine.optimal.node_functions import CompiledCluster
+from draisine.optimal.phase_builder import PhaseBuilder, parameter_ranges
+from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
+from draisine.optimal.verification import prepare_simulation
+from draisine.results.status import ProgressCallback
+
+if TYPE_CHECKING:
+    from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
+    from draisine.optimal.phase import Phase, PhaseValues
+
+Reals = NDArray[np.float64]
+
+NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # options that keep IPOPT near its guess
+FURTHER = 120  # iterations of each of the searches that continue or repair another one
+# A minimum below SMALL of the size of the cost is solved for again, up to SHARPENED times, unless it is VANISHING
+SMALL, VANISHING, SHARPENED = 1e-3, 1e-12, 3
+RESCALED = 4  # times; a minimum 1e40 times beyond the sizes of the statement is not sought
+FLAT = 1e-7  # scaled multipliers below this are zero
+
+
+@dataclass(frozen=True, eq=False)
+class MeshSolution:
+    """The solution of a problem on one mesh."""
+
+    schemes: list[DirectMethod]
+    transcribed: TranscribedProblem
+    answer: NlpSolution
+    phases: tuple[PhaseSolution, ...]
+
+    @property
+    def error(self) -> float:
+        return max(float(p.errors.max(initial=0.0)) for p in self.phases)
+
+    @property
+    def node_arguments(self) -> list[Reals]:
+        """Arguments of `Phase.node` at the nodes of each phase."""
+        return [p.node_arguments(self.answer.w[self.transcribed.parameters]) for p in self.phases]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether neither conditions nor bounds cost anything: the cost has no gradient, at a minimum or elsewhere."""
+        nlp, answer = self.transcribed.nlp, self.answer
+        prices = (answer.row_multipliers * nlp.row_scale, answer.bound_multipliers * nlp.scale)
+        return all(float(np.abs(price).max(initial=0.0)) < FLAT * nlp.objective_scale for price in prices)
+
+    @property
+    def excess(self) -> float:
+        """By how much other controls lower the cost, to first order (`minimum_principle`)."""
+        return sum(p.excess(self.answer.w[self.transcribed.parameters]) for p in self.phases)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A maneuver, with its phases: what is solved on one mesh after the other."""
+
+    maneuver: OptimalControlProblem
+    builders: list[PhaseBuilder]
+    phases: tuple[Phase, ...]
+
+    def once(
+        self,
+        schemes: list[DirectMethod],
+        guess: Guess | None,
+        solver: Ipopt,
+        progress: ProgressCallback | None,
+        seconds: dict[str, float],
+        duration: float | None = None,
+    ) -> MeshSolution:
+        """Solve on one mesh; `duration` keeps that of a single phase fixed."""
+        started = time.perf_counter()
+        transcribed = self.transcribed(schemes, guess)
+        if duration is not None:
+            transcribed = _with_duration(transcribed, duration)
+        compiling = time.perf_counter()
+        compiled = transcribed.nlp.begin_compiling()
+        for builder, phase, scheme in zip(self.builders, self.phases, schemes, strict=True):
+            if not builder.source.unilateral:  # those are simulated across modes
+                prepare_simulation(phase, scheme.grid)
+        compiled()
+        ready = time.perf_counter()
+        earlier = guess.answer if solver.warm and isinstance(guess, Solution) and same_size(guess.answer, transcribed) else None
+        answer = solve_sparse_nlp(transcribed.nlp, transcribed.guess, solver, progress, earlier)
+        transcribed, answer = _in_reached_sizes(transcribed, answer, solver, progress)
+        transcribed, answer = _sharper(transcribed, answer, solver, progress)
+        for name, spent in (
+            ("transcribe", compiling - started + answer.seconds["prepare"]),
+            ("compile", ready - compiling),
+            ("solve", answer.seconds["solve"]),
+            ("evaluate", answer.seconds["evaluate"]),
+        ):
+            seconds[name] = seconds.get(name, 0.0) + spent
+        return self.evaluated(schemes, transcribed, answer)
+
+    def transcribed(self, schemes: list[DirectMethod], guess: Guess | None) -> TranscribedProblem:
+        return self.transcribed_from(schemes, guesses(guess, self.phases, [s.grid for s in schemes]))
+
+    def transcribed_from(self, schemes: list[DirectMethod], values: list[PhaseValues]) -> TranscribedProblem:
+        link_expressions = [
+            builder.link_expressions(phase.kept) for builder, phase in zip(self.builders[1:], self.phases[1:], strict=True)
+        ]
+        return transcribe(self.phases, schemes, values, parameter_ranges(self.maneuver), link_expressions)
+
+    def evaluated(self, schemes: list[DirectMethod], transcribed: TranscribedProblem, answer: NlpSolution) -> MeshSolution:
+        phases = tuple(
+            _phase_solution(phase, scheme, indices, transcribed, answer)
+            for phase, scheme, indices in zip(self.phases, schemes, transcribed.indices, strict=True)
+        )
+        return MeshSolution(schemes, transcribed, answer, phases)
+
+    def parameters_of(self, phase: Phase, found: MeshSolution) -> Reals:
+        """All parameters, including the optimized ones."""
+        theta = dict(zip(phase.unknown_parameters, found.answer.w[found.transcribed.parameters], strict=True))
+        return np.array([theta.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)])
+
+
+def same_size(earlier: NlpSolution, transcribed: TranscribedProblem) -> bool:
+    """Whether an earlier result has the same numbers of unknowns and rows."""
+    nlp = transcribed.nlp
+    return len(earlier.bound_multipliers) == nlp.unknowns and len(earlier.row_multipliers) == nlp.rows
+
+
+def _with_duration(transcribed: TranscribedProblem, duration: float) -> TranscribedProblem:
+    """The same problem with a fixed duration of its only phase."""
+    (indices,) = transcribed.indices
+    low, high, guess = transcribed.nlp.low.copy(), transcribed.nlp.high.copy(), transcribed.guess.copy()
+    low[indices.length] = high[indices.length] = guess[indices.length] = duration
+    return replace(transcribed, nlp=replace(transcribed.nlp, low=low, high=high), guess=guess)
+
+
+def _sharper(
+    transcribed: TranscribedProblem, answer: NlpSolution, solver: Ipopt, progress: ProgressCallback | None
+) -> tuple[TranscribedProblem, NlpSolution]:
+    """A minimum that is small relative to the size of the cost, solved for again with the size that it has.
+
+    Tolerance and barrier of the search are relative to the size of the cost, so that a minimum of 1e-8 of it has no digit:
+    ∫u² falls with the cube of a free duration, and the search ends before the longest one.
+    """
+    whole, spent = transcribed.nlp.objective_scale, dict(answer.seconds)
+    for _ in range(SHARPENED):
+        nlp, size = transcribed.nlp, abs(answer.objective)
+        if answer.outcome not in CONVERGED or not VANISHING * whole < size < SMALL * nlp.objective_scale:
+            break
+        nlp = replace(nlp, objective_scale=size)
+        near = replace(solver, iterations=min(solver.iterations, FURTHER), options={**NEAR_GUESS, **solver.options})
+        again = solve_sparse_nlp(nlp, answer.w, near, progress)
+        spent = {name: seconds + again.seconds.get(name, 0.0) for name, seconds in spent.items()}
+        if again.outcome is Outcome.INTERRUPTED:
+            return transcribed, replace(answer, outcome=Outcome.INTERRUPTED)
+        if again.outcome not in CONVERGED or again.objective > answer.objective + solver.tolerance * nlp.objective_scale:
+            break
+        # steps of a search that begins at a solution are short by themselves
+        answer = replace(again, iterations=answer.iterations + again.iterations, steps=answer.steps)
+        transcribed = replace(transcribed, nlp=nlp)
+    return transcribed, replace(answer, seconds=spent)
+
+
+def _in_reached_sizes(
+    transcribed: TranscribedProblem, answer: NlpSolution, solver: Ipopt, progress: ProgressCallback | None
+) -> tuple[TranscribedProblem, NlpSolution]:
+    """The solution of a search that went orders of magnitude beyond the sizes of its statement, in units of where it went."""
+    spent, first = dict(answer.seconds), (transcribed, answer)
+    for _ in range(RESCALED):
+        if answer.far is None:
+            break
+        nlp = in_reached_sizes(transcribed.nlp, answer.far, transcribed.nlp.values(answer.far)[0])
+        limited = replace(solver, iterations=min(solver.iterations, FURTHER))
+        answer = solve_sparse_nlp(nlp, answer.far, limited, progress)
+        spent = {name: seconds + answer.seconds.get(name, 0.0) for name, seconds in spent.items()}
+        transcribed = replace(transcribed, nlp=nlp)
+    if answer.outcome not in (*CONVERGED, Outcome.UNBOUNDED, Outcome.INTERRUPTED):
+        transcribed, answer = first
+    return transcribed, replace(answer, seconds=spent)
+
+
+def _phase_solution(
+    phase: Phase, scheme: DirectMethod, indices: PhaseIndices, transcribed: TranscribedProblem, answer: NlpSolution
+) -> PhaseSolution:
+    w, grid, nx = answer.w, scheme.grid, len(phase.kept)
+    shared = w[np.concatenate([[indices.begin, indices.length], transcribed.parameters])]
+    if indices.cluster is not None:
+        rates = indices.cluster.values(w[indices.cluster.where])[:, :nx]
+        (term,) = [s for s in transcribed.nlp.terms if s.cluster is indices.cluster]
+        multipliers = term.matrix.T @ np.concatenate([[1.0], answer.row_multipliers])
+        costates = multipliers.reshape(len(grid.nodes), -1)[:, :nx] / grid.weights[:, None]
+        positions = grid.nodes
+    else:
+        local = np.hstack([w[indices.points[:-1]], w[indices.controls], np.tile(shared, (len(grid.nodes), 1))])
+        motion = CompiledCluster(phase.motion, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(grid.nodes))
+        rates = motion.values(local)[:, :nx]
+        costates, positions = -answer.row_multipliers[indices.defects - 1], grid.breaks[1:]
+    return PhaseSolution(
+        phase,
+        scheme,
+        float(w[indices.begin]),
+        float(w[indices.length]),
+        w[indices.points],
+        w[indices.algebraic],
+        w[indices.controls],
+        rates,
+        costates,
+        positions,
+        interval_errors(phase, scheme, indices, w, rates, shared),
+        pontryagin(phase, scheme, indices, transcribed, answer),
+    )
