@@ -10,9 +10,9 @@ import pytest
 import sympy as sp
 
 import draisine as dr
+from draisine.numerics.spectrum import Spectrum
 from draisine.stability.critical import BEGINS, ENDS, Critical, critical_values
 from draisine.stability.mode_names import PAIR, ZERO
-from draisine.stability.spectrum import Spectrum
 
 S, L = sp.symbols("s lambda")
 

@@ -10,10 +10,11 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
+from scipy.special import mathieu_a, mathieu_b
 
 import draisine as dr
 
-x, v, y, p, t = sp.symbols("x v y p t")
+x, v, y, w, p, t = sp.symbols("x v y w p t")
 
 
 @pytest.mark.parametrize("largest", [0.02, 0.05, 0.2, 0.5, 1.0])
@@ -77,3 +78,43 @@ def test_a_forced_motion_at_rest_is_followed(seed: int) -> None:
     for kind, expected in crossings(c, q).items():
         found = [point.value for point in branch.special if point.kind == kind]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_windows_of_instability_anywhere_in_the_range(seed: int) -> None:
+    """Mathieu's equation: its characteristic values, by SciPy, also where two lie in the last step; of two equal parts, twice."""
+    rng = np.random.default_rng(seed)
+    q, low = float(rng.uniform(0.5, 4.0)), float(rng.uniform(-1.0, 8.0))
+    exact = sorted(
+        (float(f(n, q)), "period doubling" if n % 2 else "branch point")
+        for n in range(7)
+        for f in (mathieu_a, mathieu_b)
+        if n or f is mathieu_a
+    )
+    last = [value for value, _ in exact if value > low + 3.0]
+    high = last[1] + 0.3 if seed % 2 else low + float(rng.uniform(3.0, 14.0))  # behind the window
+    expected = [pair for pair in exact if low < pair[0] < high]
+    stiffness, copies = p - 2 * q * sp.cos(2 * t), 1 + seed // 2
+    rates: dict[Any, Any] = {x: v, v: -stiffness * x}
+    if copies == 2:
+        rates |= {y: w, w: -stiffness * y}
+    model = dr.first_order("mathieu", rates, parameters={p: low})
+    cycle = dr.stability.limit_cycle(model, start={}, period=math.pi)
+    found = sorted((point.value, point.kind) for point in dr.stability.follow_cycle(cycle, "p", high).special)
+    assert [kind for _, kind in found] == [kind for _, kind in expected for _ in range(copies)]
+    np.testing.assert_allclose(
+        [value for value, _ in found], np.repeat([value for value, _ in expected], copies), rtol=0, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("rates", [(1.0, 1.0), (1.0, 0.7), (2.0, 2.0, 2.0)])
+def test_multipliers_that_pass_one_together(rates: tuple[float, ...]) -> None:
+    """ẋ = k (p + cos 2t) x − x³ for each part: all multipliers exp(k π p) pass +1 at p = 0."""
+    parts = sp.symbols(f"x:{len(rates)}")
+    model = dr.first_order(
+        "parts", {z: k * (p + sp.cos(2 * t)) * z - z**3 for z, k in zip(parts, rates, strict=True)}, parameters={p: -0.53}
+    )
+    cycle = dr.stability.limit_cycle(model, start={}, period=math.pi)
+    special = dr.stability.follow_cycle(cycle, "p", 0.6).special
+    assert [point.kind for point in special] == ["branch point"] * len(rates)
+    np.testing.assert_allclose([point.value for point in special], 0.0, atol=1e-7)

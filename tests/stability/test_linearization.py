@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.results.linear import LinearModel
 from draisine.stability.linearization import Motion, motion_at
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -147,3 +148,18 @@ def test_python_control_gets_the_same_system(bike):
     np.testing.assert_allclose(np.sort_complex(control.poles(system)), np.sort_complex(linear.eigenvalues), atol=1e-9)
     gain = -np.linalg.solve(linear.A, linear.B[:, linear.inputs.index("steer_torque")])[linear.states.index("lean")]
     assert system.dcgain().item() == pytest.approx(gain, rel=1e-9)
+
+
+def test_rounding_decides_neither_stability_nor_what_is_printed():
+    rng = np.random.default_rng(5)
+    raw = []
+    for _ in range(30):  # one neutral mode, mixed into random states of different units
+        mix = rng.normal(size=(4, 4)) * 10.0 ** rng.uniform(-3, 3, size=(4, 1))
+        a = mix @ np.diag([-3.0, -2.0, -1.0, 0.0]) @ np.linalg.inv(mix)
+        model = LinearModel("mixed", tuple("abcd"), (), (), a, np.zeros((4, 0)), np.zeros((0, 4)), np.zeros((0, 0)))
+        assert not model.stable and model.eigenvalues[-1] == 0
+        np.testing.assert_allclose(model.eigenvalues, [-3, -2, -1, 0], atol=1e-11)
+        raw.append(np.linalg.eigvals(a).real.max())
+    assert min(raw) < 0  # by their signs alone, some would be stable
+    straight = str(dr.linearize(dr.gallery.bicycle(), at={"speed": 5.0}))
+    assert "e-" not in straight and straight.splitlines()[-1].endswith("-0.32287, 0, 0, 0, 0, 0, 0")

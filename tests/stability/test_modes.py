@@ -244,3 +244,18 @@ def test_columns_follow_shapes_through_a_crossing(at: sp.Rational, points: int) 
     assert sorted(c.change for c in found.critical()) == [-1, 1]
     np.testing.assert_allclose([c.value for c in found.critical()], float(at), rtol=0, atol=1e-12)
     assert all(c.uncertainty == 0.0 for c in found.critical())
+
+
+def test_the_summary_says_between_which_values_which_modes_grow():
+    bicycle = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 50), states=("lean", "steer")).summary()
+    assert bicycle.splitlines()[-3:] == [
+        "  0 to 4.29238 m/s: unstable, weave grows",
+        "  4.29238 to 6.02426 m/s: stable, all modes decay",
+        "  6.02426 to 10 m/s: unstable, capsize grows",
+    ]
+    x, v, k, c = sp.symbols("x v k c")
+    oscillator = dr.first_order("oscillator", {x: v, v: -k * x - c * v}, parameters={k: 1.0, c: 0.0})
+    undamped = dr.modes(oscillator, k=np.linspace(1, 4, 4)).summary()
+    assert undamped.splitlines()[1:] == ["  1 to 4: no mode grows, some neither grow nor decay"]
+    repelled = dr.modes(oscillator, c=[-1.0, -0.5, 0.5, 1.0]).summary()
+    assert repelled.splitlines()[-2:] == ["  -1 to 0: unstable, x oscillation grows", "  0 to 1: stable, all modes decay"]

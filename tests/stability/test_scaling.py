@@ -157,7 +157,7 @@ def test_slow_modes_beside_fast_ones_against_many_digits(seed):
     """Random graded matrices: signs of all eigenvalues as with 60 digits."""
     import mpmath
 
-    from draisine.stability.spectrum import Spectrum
+    from draisine.numerics.spectrum import Spectrum
 
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from draisine.errors import SolverError
 from draisine.numerics.root_finding import bracketed_root
+from draisine.numerics.spectrum import Spectrum, clusters
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import Change, Matrices, changes
 from draisine.stability.exchanges import exchanges
 from draisine.stability.mode_names import INFINITE, ModeNames
 from draisine.stability.routh import characteristic
-from draisine.stability.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
 from draisine.stability.zones import THIN, Zones, defective_near_zero
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.stability.spectrum import Spectrum, nearest_first
+from draisine.numerics.spectrum import Spectrum, nearest_first
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -347,7 +347,7 @@ def rolling_bodies(equations: Equations) -> tuple[str, ...]:
 def _symmetric(e: Equations, four: Sequence[int], three: Sequence[int], rng: np.random.Generator) -> bool:
     """Whether the rates at a random state turn with the body about its y axis."""
     x = np.array([s.default for s in e.states], dtype=float) + rng.uniform(-0.3, 0.3, len(e.states))
-    u, p = rng.uniform(-1.0, 1.0, len(e.inputs)), np.array([q.default for q in e.parameters], dtype=float)
+    u, p = rng.uniform(-1.0, 1.0, len(e.inputs)), e.default_parameters
     x[four] /= np.linalg.norm(x[four])
     angle = rng.uniform(0.5, 1.5)
     c, s = np.cos(angle / 2), np.sin(angle / 2)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.root_finding import bracketed_root
+from draisine.numerics.spectrum import Spectrum, clusters, nearest_first
 from draisine.stability.crossings import Matrices
 from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
-from draisine.stability.spectrum import Spectrum, clusters, nearest_first
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.scaling import balancing
-from draisine.stability.spectrum import Spectrum, clusters
+from draisine.numerics.spectrum import Spectrum, clusters
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]

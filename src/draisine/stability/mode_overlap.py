@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.stability.spectrum import left_vectors
+from draisine.numerics.spectrum import left_vectors
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.spectrum import nearest_first
 from draisine.stability.mode_overlap import overlaps, vectors
-from draisine.stability.spectrum import nearest_first
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -23,13 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.model import Model
 from draisine.model.system import System
+from draisine.numerics.spectrum import Spectrum
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
-from draisine.stability.critical import Critical, critical_values
+from draisine.stability.critical import BEGINS, ENDS, Critical, critical_values
 from draisine.stability.mode_names import ModeNames, eigenvectors
 from draisine.stability.mode_tracking import continued, sorted_vectors
-from draisine.stability.spectrum import Spectrum
 from draisine.stability.steady_family import Family, sweep_values
 
 _WIDE = 80  # characters of a line of a table
@@ -115,10 +115,48 @@ class Modes(Result):
         return {self.over: self.values, **dict(zip(self.names, self.eigenvalues.T, strict=True))}
 
     def summary(self) -> str:
-        """The sweep and its critical values."""
+        """The sweep, its critical values, and which modes grow between them."""
         first, last = self.values[0], self.values[-1]
         head = f"modes of {self.family.equations.name}, {self.over} from {first:g} to {last:g} {self.unit}".rstrip()
-        return "\n".join([head, *(f"  {c.kind} at {c.value:.6g} {self.unit}".rstrip() for c in self.critical())])
+        critical = [f"  {c.kind} at {c.value:.6g} {self.unit}".rstrip() for c in self.critical()]
+        return "\n".join([head, *critical, *self._sections()])
+
+    def _sections(self) -> list[str]:
+        """A line for each range of neighboring values at which the same modes grow; ranges end at critical values, where there is
+        one between two samples."""
+        verdicts = [self._verdict(i) for i in range(len(self.values))]
+        starts = [0, *(i for i in range(1, len(verdicts)) if verdicts[i] != verdicts[i - 1]), len(verdicts)]
+        lines = []
+        for start, end in pairwise(starts):
+            low = self.values[start] if start == 0 else self._edge(start)[1]
+            high = self.values[end - 1] if end == len(verdicts) else self._edge(end)[0]
+            where = f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
+            lines.append(f"  {where} {self.unit}".rstrip() + f": {verdicts[start]}")
+        return lines
+
+    def _edge(self, i: int) -> tuple[float, float]:
+        """Where one range ends and the next begins, between the values i − 1 and i: at a critical value, or at these values."""
+        low, high = sorted((float(self.values[i - 1]), float(self.values[i])))
+        between = {c.value for c in self.critical() if low <= c.value <= high and self._changes_growth(c)}
+        return (min(between), max(between)) if len(between) == 1 else (float(self.values[i - 1]), float(self.values[i]))
+
+    def _changes_growth(self, critical: Critical) -> bool:
+        """Whether a mode crosses the imaginary axis there; two real modes that become an oscillation need not."""
+        return critical.kind not in (BEGINS, ENDS)
+
+    def _verdict(self, i: int) -> str:
+        row = self.eigenvalues[i]
+        if not row.size:
+            return "no modes: all states are left out, see left_out"
+        if not np.isfinite(row).all():
+            return "no steady motion"
+        names = [
+            n.rstrip("*") if z.imag else n.rstrip("*").removesuffix(" oscillation") for n, z in zip(self.names, row, strict=True)
+        ]
+        growing = list(dict.fromkeys(n for n, z in zip(names, row, strict=True) if z.real > 0))
+        if growing:
+            return f"unstable, {' and '.join(growing)} {'grows' if len(growing) == 1 else 'grow'}"
+        return "stable, all modes decay" if self.stable[i] else "no mode grows, some neither grow nor decay"
 
     def plot(self, **options: Any) -> Any:
         """Eigenvalues against the swept quantity, critical values marked; see `draisine.view.plots.eigenvalues`."""

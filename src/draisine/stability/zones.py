@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.root_finding import multisect
+from draisine.numerics.spectrum import Spectrum
 from draisine.stability.crossings import Change, Counts, Matrices
-from draisine.stability.spectrum import Spectrum
 
 Array = NDArray[np.float64]
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.continuation import CurvePoint, ImplicitCurve
+from draisine.numerics.spectrum import nearest_first
 from draisine.stability.continuation.branch_stability import GROWS, eigenvalues, product, without_neutral
 from draisine.stability.exchanges import ModesAt, crossing_modes, grouped
 from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
-from draisine.stability.spectrum import nearest_first
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -38,6 +38,9 @@ LEAST_COSINE = 0.8  # between the tangents before and after a step
 
 PERIOD_DOUBLING, BRANCH_POINT, FOLD, TORUS = "period doubling", "branch point", "fold", "torus"
 
+EQUAL = 1e-5  # relative difference of multipliers that count as one, of several equal parts
+OFF_CIRCLE = 1e-6  # logarithm of a modulus, or imaginary part, that is not zero
+BESIDE = 1e-3  # of the way to the neighbor: where the multiplier that leaves the circle is looked at
 LOOKS = 12  # at a test function between two neighbors
 SHOWN = 2  # quantities plotted besides the period, if none are named
 
@@ -68,12 +71,32 @@ _TESTS: dict[str, Callable[[Complex], float]] = {
 }
 
 
-def _beyond(kind: str, cycle: Cycle) -> int:
+def _beyond(kind: str, z: Complex) -> int:
     """Number of multipliers beyond the unit circle, of one kind."""
-    z = cycle.multipliers
     real = np.abs(z.imag) <= NEUTRAL
     chosen = {PERIOD_DOUBLING: real & (z.real < -1.0), BRANCH_POINT: real & (z.real > 1.0), TORUS: ~real & (np.abs(z) > 1.0)}
     return int(chosen[kind].sum())
+
+
+def _outside(cycle: Cycle) -> int:
+    """Number of multipliers outside the unit circle, as far as is known."""
+    return int((np.abs(cycle.multipliers) > 1.0 + cycle.floquet.margin).sum())
+
+
+def _groups(multipliers: Complex) -> list[Complex]:
+    """Multipliers in groups of equal ones; those of conjugate pairs are not mixed."""
+    made = []
+    for side in (-1.0, 0.0, 1.0):
+        own = multipliers[np.sign(np.where(np.abs(multipliers.imag) <= NEUTRAL, 0.0, multipliers.imag)) == side]
+        own = own[np.argsort(own.real)]
+        apart = np.flatnonzero(np.abs(np.diff(own)) > EQUAL * np.maximum(np.abs(own[1:]), 1.0)) + 1
+        made += [group for group in np.split(own, apart) if len(group)]
+    return made
+
+
+def _change(kind: str, before: Complex, after: Complex) -> int:
+    """By how many the multipliers outside the unit circle change where one, or a pair, of a kind passes it."""
+    return (2 if kind == TORUS else 1) * int(np.sign(_beyond(kind, after) - _beyond(kind, before)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,45 +145,106 @@ class CycleBranch(Result):
         the branch."""
         found = []
         for i, (before, after) in enumerate(pairwise(self.cycles)):
-            for kind, test in _TESTS.items():
-                if self._passes(kind, before, after):
-                    found.append(self._solved(kind, i, test))
-                elif i:
-                    found += self._twice(kind, i)
+            one, other = self._of_one_part(before), self._of_one_part(after)
+            passing = [kind for kind in _TESTS if self._passes(kind, before, after)]
+            counted = self._copies * sum(_change(kind, one, other) for kind in passing)
+            if i not in self._turns and _outside(after) - _outside(before) != counted:
+                found += self._together(i)
+                continue
+            for kind in _TESTS:
+                if kind in passing:
+                    found += [self._solved(kind, i)] * self._copies
+                else:
+                    found += [point for point in self._hidden(kind, i) for _ in range(self._copies)]
         return tuple(found)
 
-    def _twice(self, kind: str, i: int) -> list[CyclePoint]:
-        """Two points of one kind about motion number i, between neighbors on one side of the unit circle: the test function is
-        closest to zero there, and is looked at between them."""
-        test, three = _TESTS[kind], self.cycles[i - 1 : i + 2]
-        ends = [test(cycle.multipliers) for cycle in three]
-        nearest = abs(ends[1]) < min(abs(ends[0]), abs(ends[2])) and min(np.sign(ends)) == max(np.sign(ends)) != 0.0
+    @cached_property
+    def _copies(self) -> int:
+        """The number of equal parts of the system, whose multipliers are equal along the whole branch."""
+        return int(np.gcd.reduce([len(g) for cycle in self.cycles for g in _groups(cycle.multipliers)] or [1]))
+
+    def _of_one_part(self, cycle: Cycle) -> Complex:
+        """The multipliers of one of the equal parts: products of all have no sign."""
+        if self._copies == 1:
+            return cycle.multipliers
+        groups = _groups(cycle.multipliers)
+        if any(len(g) % self._copies for g in groups):  # next to a double one, where rounding separates them
+            return cycle.multipliers[:: self._copies]
+        return np.concatenate([g.reshape(-1, self._copies).mean(axis=1) for g in groups])
+
+    def _test(self, kind: str, cycle: Cycle) -> float:
+        return _TESTS[kind](self._of_one_part(cycle))
+
+    def _together(self, i: int) -> list[CyclePoint]:
+        """Points between two neighbors at which several multipliers pass the unit circle, maybe at once, as those of equal parts
+        do: products of all multipliers keep their sign there, but the k-th largest modulus passes one."""
+        before, after = self.cycles[i : i + 2]
+        few, many = sorted((before, after), key=_outside)
+        low, high = (cycle.parameters[self.parameter] for cycle in (few, many))
+        found: list[CyclePoint] = []
+        pairs = 0.0
+        for k in range(_outside(few), _outside(many)):
+            # multipliers of conservative motions are on the circle until they leave it
+            least = OFF_CIRCLE if abs(np.log(abs(few.multipliers[k]))) < OFF_CIRCLE else 0.0
+
+            def value(parameter: float, k: int = k, least: float = least) -> float:
+                return float(np.log(abs(self._at(parameter, (few, many)).multipliers[k]))) - least
+
+            root = bracketed_root(value, min(low, high), max(low, high), rtol=1e-10)
+            leaving = self._at(root + BESIDE * (high - root), (few, many)).multipliers[k]
+            kind = TORUS if abs(leaving.imag) > OFF_CIRCLE else BRANCH_POINT if leaving.real > 0.0 else PERIOD_DOUBLING
+            pairs += 0.5 * (kind == TORUS)
+            if kind != TORUS or pairs == int(pairs):  # one point for two conjugates
+                found.append(CyclePoint(kind, self.parameter, root))
+        return sorted(found, key=lambda point: abs(point.value - before.parameters[self.parameter]))
+
+    def _twice(self, kind: str, three: Sequence[Cycle], least_inside: bool = True) -> list[CyclePoint]:
+        """Two points of one kind between motions on one side of the unit circle: the test function is closest to zero at the
+        middle one, or may be beside it, and is looked at between them."""
+        signs = np.sign([self._test(kind, cycle) for cycle in three])
         pairs = {int((cycle.multipliers.imag > 0).sum()) for cycle in three}
-        if not nearest or (kind == TORUS and len(pairs) > 1) or {i - 1, i} & set(self._turns):
+        one_sided = signs.min() == signs.max() != 0.0 and not (kind == TORUS and len(pairs) > 1)
+        if not one_sided or (least_inside and not self._is_nearest(kind, three)):
             return []
         low, middle, high = sorted(cycle.parameters[self.parameter] for cycle in three)
-        side = float(np.sign(ends[1]))
+        side = float(signs[1])
 
         def value(parameter: float) -> float:
-            return side * test(self._at(parameter, three).multipliers)
+            return side * self._test(kind, self._at(parameter, three))
 
         least = crossed_minimum(value, (low, middle, high), LOOKS)
-        if least is None or _beyond(kind, self._at(least, three)) == _beyond(kind, three[1]):
+        if least is None or _beyond(kind, self._at(least, three).multipliers) == _beyond(kind, three[1].multipliers):
             return []
         order = (low, high) if three[0].parameters[self.parameter] == low else (high, low)
         roots = [bracketed_root(value, min(end, least), max(end, least), rtol=1e-10) for end in order]
         return [CyclePoint(kind, self.parameter, root) for root in roots]
+
+    def _is_nearest(self, kind: str, three: Sequence[Cycle]) -> bool:
+        """Whether the test function is closest to zero at the middle one."""
+        sizes = [abs(self._test(kind, cycle)) for cycle in three]
+        return len(sizes) == 3 and sizes[1] < min(sizes[0], sizes[2])
+
+    def _hidden(self, kind: str, i: int) -> list[CyclePoint]:
+        """Two points of one kind about motion number i, or in the first and the last interval, beside their ends."""
+        if i in self._turns:
+            return []
+        found = self._twice(kind, self.cycles[i - 1 : i + 2]) if i and i - 1 not in self._turns else []
+        follows = i == 0 and self._is_nearest(kind, self.cycles[:3])  # looked at about the next motion
+        if not found and not follows and i in (0, len(self.cycles) - 2):
+            before, after = self.cycles[i : i + 2]
+            middle = self._at(0.5 * (before.parameters[self.parameter] + after.parameters[self.parameter]), (before, after))
+            found = self._twice(kind, (before, middle, after), least_inside=False)
+        return found
 
     def _at(self, parameter: float, near: Sequence[Cycle]) -> Cycle:
         """The motion at a value of the parameter, from the nearest of some others."""
         closest = min(near, key=lambda cycle: abs(cycle.parameters[self.parameter] - parameter))
         return cycle_of(at_value(closest.shot, parameter), closest.ignorable)
 
-    @staticmethod
-    def _passes(kind: str, before: Cycle, after: Cycle) -> bool:
+    def _passes(self, kind: str, before: Cycle, after: Cycle) -> bool:
         """Whether a multiplier of one kind passes the unit circle."""
-        test = _TESTS[kind]
-        return test(before.multipliers) * test(after.multipliers) < 0.0 and _beyond(kind, before) != _beyond(kind, after)
+        changed = _beyond(kind, before.multipliers) != _beyond(kind, after.multipliers)
+        return changed and self._test(kind, before) * self._test(kind, after) < 0.0
 
     def _fold_at(self, i: int) -> float | None:
         """The fold after motion number i, or next to it, where rounding decides between which motions a multiplier is one."""
@@ -169,20 +253,20 @@ class CycleBranch(Result):
                 return self._turns[near]
         return None
 
-    def _solved(self, kind: str, i: int, test: Callable[[Complex], float]) -> CyclePoint:
+    def _solved(self, kind: str, i: int) -> CyclePoint:
         before, after = self.cycles[i : i + 2]
         low, high = (cycle.parameters[self.parameter] for cycle in (before, after))
         if kind == BRANCH_POINT and (fold := self._fold_at(i)) is not None:
             return CyclePoint(FOLD, self.parameter, fold)
         if i in self._turns:  # not a function of the parameter there
-            found = self._arcs[i].solve(lambda shot: test(cycle_of(shot, before.ignorable).multipliers))
+            found = self._arcs[i].solve(lambda shot: self._test(kind, cycle_of(shot, before.ignorable)))
             if found is not None:
                 return CyclePoint(kind, self.parameter, found)
-            a, b = (abs(test(cycle.multipliers)) for cycle in (before, after))
+            a, b = (abs(self._test(kind, cycle)) for cycle in (before, after))
             return CyclePoint(kind, self.parameter, (b * low + a * high) / (a + b))
 
         def value(parameter: float) -> float:
-            return test(self._at(parameter, (before, after)).multipliers)
+            return self._test(kind, self._at(parameter, (before, after)))
 
         return CyclePoint(kind, self.parameter, bracketed_root(value, min(low, high), max(low, high), rtol=1e-10))
 
