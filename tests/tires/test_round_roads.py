@@ -109,13 +109,13 @@ def test_what_does_not_close_is_refused() -> None:
     s, d = roads.circle(RADIUS)
     m = dr.Model("any")
     for make, reason in (
-        (lambda: roads.bump(2.0, 40.0, 0.1, along=s), "bump: 40 m, with its ends, do not fit into the circle, 31.4159 m"),
+        (lambda: roads.bump(2.0, 40.0, 0.1, along=s), "bump: 40 m, with its ends, do not fit into the closed road, 31.4159 m"),
         (lambda: roads.patch(2.0, 31.4, 0.5, along=s), "patch: 31.6 m, with its ends"),
         (lambda: roads.patch(2.0, 0.1, 0.5, along=s), "patch: 0.2 m, with its ends, do not fit into its length, 0.1 m"),
-        (lambda: roads.ramp(2.0, 3.0, 0.1, along=s), "ramp on a circle must end"),
-        (lambda: roads.bank("5 deg", d, s, at=2.0), "bank on a circle must end"),
+        (lambda: roads.ramp(2.0, 3.0, 0.1, along=s), "ramp on a closed road must end"),
+        (lambda: roads.bank("5 deg", d, s, at=2.0), "bank on a closed road must end"),
         (lambda: roads.ramp(2.0, 3.0, 0.1, until=4.0), "ramp: 3 m, with its ends, do not fit"),
-        (lambda: roads.waves(3.0, 0.1, along=s), "10.472 waves do not close around the circle; take a wavelength of 3.14159"),
+        (lambda: roads.waves(3.0, 0.1, along=s), "10.472 waves do not close around the road; take a wavelength of 3.14159"),
         (lambda: roads.rough(m, "far", "A", 40.0, 1, along=s), "rough: 40 m"),
         (lambda: roads.rough(m, "any", "A", 20.0, 1, along=roads.circle("r")[0]), "needs a radius that is a number"),
     ):

@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 
 _NAME = re.compile(r"(?!(?:null|jac|hess)$)[A-Za-z](?:_?[A-Za-z0-9])*_?")  # of a CasADi function
 _DERIVATIVE = re.compile(r"_d[0-9]+$")
+_NEAREST = re.compile(r"_foot$")  # of callees of paths
+NEAREST_POINTS: set[str] = set()  # names of functions of `expr/path_functions.py` that were made, for a quick look
 _HIGHEST_CALL = 2  # derivatives up to this total order are calls of tables; beyond it CasADi differentiates the cells
 
 
@@ -66,6 +68,8 @@ class Table:
             raise ModelError(
                 f"table {self.name!r}: names that end in _d and a number are those of derivatives of tables; rename it"
             )
+        if ending := _NEAREST.search(self.name):
+            raise ModelError(f"table {self.name!r}: names that end in {ending[0]} are those of paths; rename it")
         self._check_choice("kind", self.kind, get_args(Kind))
         self._check_choice("outside", self.outside, get_args(Outside))
         axes = self.knots if isinstance(self.knots, Sequence) and any(np.ndim(k) for k in self.knots) else (self.knots,)

@@ -18,7 +18,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from draisine.errors import UnitError
 from draisine.expr.expression import did_you_mean
@@ -27,8 +27,7 @@ MAX_LENGTH = 100  # characters of a unit
 MAX_POWER = 12
 
 
-@dataclass(frozen=True)
-class Dimension:
+class Dimension(NamedTuple):
     """Exponents of the base units."""
 
     m: int = 0
@@ -37,16 +36,15 @@ class Dimension:
     A: int = 0
     K: int = 0
 
-    @property
-    def powers(self) -> tuple[int, ...]:
-        return (self.m, self.kg, self.s, self.A, self.K)
-
     def __str__(self) -> str:
         """The name of the quantity, or its base units if it has no name."""
         if self in _QUANTITIES:
             return _QUANTITIES[self]
-        pairs = zip(("m", "kg", "s", "A", "K"), self.powers, strict=True)
+        pairs = zip(("m", "kg", "s", "A", "K"), self, strict=True)
         return "*".join(f"{unit}^{power}" if power != 1 else unit for unit, power in pairs if power)
+
+
+_NUMBER = Dimension()
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Unit:
     """`ratio` · π^`turns` SI units of a dimension; exact, so that conversions round once."""
 
     ratio: Fraction = Fraction(1)
-    dimension: Dimension = Dimension()
+    dimension: Dimension = _NUMBER
     turns: int = 0
 
     @property
@@ -66,14 +64,14 @@ class Unit:
         return float(number * self.ratio) * math.pi**self.turns
 
     def __mul__(self, other: Unit) -> Unit:
-        powers = [a + b for a, b in zip(self.dimension.powers, other.dimension.powers, strict=True)]
+        powers = [a + b for a, b in zip(self.dimension, other.dimension, strict=True)]
         return Unit(self.ratio * other.ratio, Dimension(*powers), self.turns + other.turns)
 
     def __truediv__(self, other: Unit) -> Unit:
         return self * other**-1
 
     def __pow__(self, power: int) -> Unit:
-        return Unit(self.ratio**power, Dimension(*[power * p for p in self.dimension.powers]), power * self.turns)
+        return Unit(self.ratio**power, Dimension(*[power * p for p in self.dimension]), power * self.turns)
 
 
 _QUANTITIES = {
@@ -103,7 +101,7 @@ _QUANTITIES = {
 
 _LENGTH, _MASS, _TIME, _FORCE = Dimension(m=1), Dimension(kg=1), Dimension(s=1), Dimension(m=1, kg=1, s=-2)
 _PRESSURE, _POWER, _ENERGY = Dimension(m=-1, kg=1, s=-2), Dimension(m=2, kg=1, s=-3), Dimension(m=2, kg=1, s=-2)
-_VELOCITY, _RATE, _NUMBER = Dimension(m=1, s=-1), Dimension(s=-1), Dimension()
+_VELOCITY, _RATE = Dimension(m=1, s=-1), Dimension(s=-1)
 _INCH, _POUND, _GRAVITY = Fraction("0.0254"), Fraction("0.45359237"), Fraction("9.80665")  # exact by definition
 _DEGREE, _TURN = Unit(Fraction(1, 180), _NUMBER, 1), Unit(Fraction(2), _NUMBER, 1)
 

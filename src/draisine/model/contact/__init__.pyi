@@ -10,5 +10,6 @@ from .laws import (
     TangentialLaw as TangentialLaw,
 )
 from .magic_formula import MagicFormula as MagicFormula
+from .paths import GroundPath as GroundPath
 from .tir_files import read_tir as read_tir, write_tir as write_tir
 from .tires import BrushTire as BrushTire, LinearTire as LinearTire, Tire as Tire, TireForces as TireForces

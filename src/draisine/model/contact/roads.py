@@ -49,6 +49,15 @@ def _positive(where: str, **amounts: tuple[Amount, str | None]) -> tuple[Expr, .
     return found
 
 
+def _not_negative(where: str, **amounts: Amount) -> tuple[Expr, ...]:
+    """Relative friction: not below zero, if it is a number."""
+    found = _one(where, **{name: (value, "") for name, value in amounts.items()})
+    for name, value in zip(amounts, found, strict=True):
+        if isinstance(value, Number) and not (math.isfinite(value.value) and value.value >= 0):
+            raise ArgumentError(f"{name} of {where} is relative friction and must not be negative, got {value.value:g}")
+    return found
+
+
 def _inside(along: Expr, at: Expr, length: Expr) -> Expr:
     """0 before, 1 behind a stretch, and linear on it."""
     return Call("clip", ((along - at) / length, amount_in(0, "", ""), amount_in(1, "", "")))
@@ -132,7 +141,7 @@ def _check_longer(where: str, longer: Expr, what: str, shorter: Expr, cure: str)
 
 
 def _check_round(where: str, around: _Round, length: Expr) -> None:
-    _check_longer(where, 2 * amount_in(math.pi, "", "") * around.radius, "the circle", length, "take a shorter one")
+    _check_longer(where, 2 * amount_in(math.pi, "", "") * around.radius, "the closed road", length, "take a shorter one")
 
 
 def _share(where: str, along: Expr, at: Expr, length: Expr, ends: Expr) -> Expr:
@@ -169,7 +178,7 @@ def _rise(where: str, along: Expr, at: Expr, length: Expr, until: Amount | None)
     """A smooth step from 0 to 1 between `at` and `at + length`, and back between `until` and `until + length`."""
     if until is None:
         if _Round.of(along) is not None:
-            raise ArgumentError(f"{where} on a circle must end, since the road closes: give until=…, from where it goes back")
+            raise ArgumentError(f"{where} on a closed road must end: give until=…, from where it goes back")
         return _step(_inside(along, at, length))
     (end,) = _one(where, until=(until, "m"))
     _check_longer(where, end - at, "the stretch up to `until`", length, "take a later end or a shorter length")
@@ -220,7 +229,7 @@ def _check_waves(along: Expr, length: Expr) -> None:
         return
     if abs(count - round(count)) > 1e-9 * max(count, 1.0):
         near = 2 * math.pi * evaluate_number(around.radius, {}) / max(round(count), 1)
-        raise ArgumentError(f"{count:g} waves do not close around the circle; take a wavelength of {near:.12g} m")
+        raise ArgumentError(f"{count:g} waves do not close around the road; take a wavelength of {near:.12g} m")
 
 
 # -------------------------------------------------------------------------------------------------- roughness
@@ -272,7 +281,7 @@ def _around_from_start(around: _Round) -> tuple[Expr, float]:
     try:
         radius, middle = evaluate_number(around.radius, {}), evaluate_number(around.middle, {})
     except ExpressionError:
-        raise ArgumentError("rough along a circle needs a radius that is a number, since its heights are a table") from None
+        raise ArgumentError("rough along a closed road needs a radius that is a number, since its heights are a table") from None
     half = math.pi * radius
     turn = (half - middle) / radius
     cosine, sine = math.cos(turn), math.sin(turn)
@@ -329,14 +338,14 @@ def rough(
 def patch(at: Amount, length: Amount, friction: Amount, edge: Amount = 0.2, along: Amount = "x") -> Expr:
     """Relative friction: 1, and `friction` between `at` and `at + length`. At both places it changes linearly, from half an
     `edge` before to half an edge behind. The ends of the edges are switching functions: no step passes over a patch."""
-    a, mu = _one("patch", at=(at, "m"), friction=(friction, ""))
+    (a,), (mu,) = _one("patch", at=(at, "m")), _not_negative("patch", friction=friction)
     l, e = _positive("patch", length=(length, "m"), edge=(edge, "m"))
     return 1 - (1 - mu) * _share("patch", amount_in(along, None, "along of patch"), a, l, e)
 
 
 def split(left: Amount, right: Amount, edge: Amount = 0.1, across: Amount = "y") -> Expr:
     """Relative friction that differs between the left side, across > 0, and the right one."""
-    (one, other), (e,) = _one("split", left=(left, ""), right=(right, "")), _positive("split", edge=(edge, "m"))
+    (one, other), (e,) = _not_negative("split", left=left, right=right), _positive("split", edge=(edge, "m"))
     return (one + other) / 2 + (one - other) / 2 * Call("tanh", (amount_in(across, None, "across of split") / e,))
 
 

@@ -45,6 +45,7 @@ end function
 
 class Fortran(Language):
     key, title, suffix = "fortran", "Fortran 2008", ".f90"
+    brackets, first_index, has_matrices = ("(", ")"), 1, True
     infinity, not_a_number = "ieee_value(1.0_dp, ieee_positive_inf)", "ieee_value(1.0_dp, ieee_quiet_nan)"
     case_matters = False
     longest_name = 48  # the standard allows 63; names of tables and modules get suffixes
@@ -85,15 +86,6 @@ class Fortran(Language):
 
     def comment(self, text: str) -> str:
         return f"! {text}".rstrip()
-
-    def entry(self, vector: str, k: int) -> str:
-        return f"{vector}({k + 1})"
-
-    def place(self, argument: Argument, k: int) -> str:
-        if argument.is_matrix:
-            row, column = argument.row_and_column(k)
-            return f"{argument.name}({row + 1}, {column + 1})"
-        return super().place(argument, k)
 
     def assign(self, name: str, expression: str, truth: bool = False) -> str:
         return f"{name} = {expression}"

@@ -33,6 +33,7 @@ end
 
 class Julia(Language):
     key, title, suffix = "julia", "Julia", ".jl"
+    first_index, has_matrices = 1, True
     infinity, not_a_number = "Inf", "NaN"
     reserved = """
         abstract baremodule begin break catch const continue do else elseif end export false finally for function global if
@@ -55,15 +56,6 @@ class Julia(Language):
 
     def comment(self, text: str) -> str:
         return f"# {text}".rstrip()
-
-    def entry(self, vector: str, k: int) -> str:
-        return f"{vector}[{k + 1}]"
-
-    def place(self, argument: Argument, k: int) -> str:
-        if argument.is_matrix:
-            row, column = argument.row_and_column(k)
-            return f"{argument.name}[{row + 1}, {column + 1}]"
-        return super().place(argument, k)
 
     def assign(self, name: str, expression: str, truth: bool = False) -> str:
         return f"{name} = {expression}"

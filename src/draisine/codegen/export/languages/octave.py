@@ -97,6 +97,7 @@ end
 
 class Octave(Language):
     key, title, suffix = "octave", "a function of Octave and MATLAB", ".m"
+    brackets, first_index, has_matrices = ("(", ")"), 1, True
     infinity, not_a_number = "Inf", "NaN"
     indent = "  "
     reserved = """
@@ -123,15 +124,6 @@ class Octave(Language):
 
     def comment(self, text: str) -> str:
         return f"% {text}".rstrip()
-
-    def entry(self, vector: str, k: int) -> str:
-        return f"{vector}({k + 1})"
-
-    def place(self, argument: Argument, k: int) -> str:
-        if argument.is_matrix:
-            row, column = argument.row_and_column(k)
-            return f"{argument.name}({row + 1}, {column + 1})"
-        return super().place(argument, k)
 
     def assign(self, name: str, expression: str, truth: bool = False) -> str:
         return f"{name} = {expression};"
