@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from unittest.mock import patch
 
@@ -40,7 +39,7 @@ def bicycle(friction: float, lands: float | None = None) -> dr.Model:
     """The benchmark bicycle with friction at its wheels; with `lands`, the friction of grips, pedals and saddle that land."""
     m = dr.gallery.bicycle()
     for name, wheel in m._items["wheels"].items():
-        m._items["wheels"][name] = replace(wheel, friction=dry_friction(friction, 0.0, "energetic", name))
+        m._items["wheels"][name] = wheel._replace(friction=dry_friction(friction, 0.0, "energetic", name))
     if lands is None:
         return m
     m._items["events"].clear()  # a fall is no end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -18,7 +17,7 @@ def falling_bicycle(friction: float) -> dr.Model:
     """The benchmark bicycle with grips, pedals and a saddle that land."""
     m = dr.gallery.bicycle()
     for name, wheel in m._items["wheels"].items():
-        m._items["wheels"][name] = replace(wheel, friction=dry_friction(friction, 0.0, "energetic", name))
+        m._items["wheels"][name] = wheel._replace(friction=dry_friction(friction, 0.0, "energetic", name))
     m._items["events"].clear()  # a fall is no end
     lands = max(0.3, round(1.2 - friction, 1))
     for name, side in (("left", 1), ("right", -1)):

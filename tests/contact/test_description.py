@@ -234,7 +234,7 @@ def test_a_bicycle_that_rolls_is_the_ideal_one() -> None:
     """Friction changes nothing while it suffices; with fixed modes the description itself is the ideal one."""
     ideal = dr.gallery.bicycle().freeze()
     law = dry_friction(0.8, 0.0, "energetic", "wheels")
-    bicycle = replace(ideal, wheels=tuple(replace(wheel, friction=law) for wheel in ideal.wheels))
+    bicycle = replace(ideal, wheels=tuple(wheel._replace(friction=law) for wheel in ideal.wheels))
     assert in_modes(bicycle, {wheel.name: "stick" for wheel in ideal.wheels}) == ideal
     start = {"speed": 4.6, "roll_rate": 0.5}
     one, other = (dr.simulate(system, 1.0, start=start, method=TIGHT) for system in (bicycle, ideal))

@@ -49,13 +49,13 @@ def test_friction_that_depends_on_the_slip_and_moving_ground() -> None:
 def heavier(e: Equations) -> Equations:
     m = bicycle()
     system = m.freeze()
-    bodies = tuple(replace(b, mass=b.mass * 1.001) if b.name == "frame" else b for b in system.bodies)
+    bodies = tuple(b._replace(mass=b.mass * 1.001) if b.name == "frame" else b for b in system.bodies)
     return dr.derive(replace(system, bodies=bodies))
 
 
 def rougher(e: Equations) -> Equations:
     system = bicycle().freeze()
-    wheels = tuple(replace(w, friction=w.friction._replace(kinetic=w.friction.kinetic * 0.999)) for w in system.wheels)
+    wheels = tuple(w._replace(friction=w.friction._replace(kinetic=w.friction.kinetic * 0.999)) for w in system.wheels)
     return dr.derive(replace(system, wheels=wheels))
 
 

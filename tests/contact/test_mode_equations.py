@@ -27,7 +27,7 @@ def bicycle() -> dr.Model:
     """The benchmark bicycle with friction at its wheels, and a saddle that lands."""
     m = dr.gallery.bicycle()
     for name, wheel in m._items["wheels"].items():
-        m._items["wheels"][name] = replace(wheel, friction=dry_friction(0.9, 0.0, "energetic", name))
+        m._items["wheels"][name] = wheel._replace(friction=dry_friction(0.9, 0.0, "energetic", name))
     m._items["events"].clear()
     m.contact("saddle", m.point("top", "frame", (0.3, 0.0, 0.6)), friction=0.5)
     return m
@@ -126,7 +126,7 @@ def test_forces_of_closed_contacts_give_the_motion_of_the_augmented_system(model
 def test_runs_do_not_depend_on_the_equations_that_they_evaluate(condition: float | None) -> None:
     """A bicycle whose front wheel skids and rolls again; with a low limit of the condition reduced equations are left before."""
     e, tight = dr.derive(bicycle()), dr.methods.Auto(rtol=1e-10, atol=1e-12)
-    given = e if condition is None else replace(e, limits=replace(e.limits, condition=condition))
+    given = e if condition is None else replace(e, limits=e.limits._replace(condition=condition))
     start = {"speed": 4.0, "roll_rate": 2.0}
     runs = [dr.simulate(one, 0.8, start=start, method=tight, samples=9) for one in (given, replace(e, **PLAIN))]
     assert [list(c.modes.values()) for c in runs[0].modes] == [["stick", to, "open"] for to in ("stick", "slip", "stick")]

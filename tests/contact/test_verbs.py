@@ -61,7 +61,6 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "follow": lambda m: dr.control.follow(m, 1.0, {"way": "x - t"}, ["pull"]),
     "on_path": lambda m: dr.control.on_path(m, {"way": "x - t"}, ["pull"]),
     "design_experiment": lambda m: dr.estimation.design_experiment(m, ["mass"], ["x"], 1.0),
-    "filter": lambda m: dr.filter(m, DATA, measured={"x": 1.0}),
     "certify": lambda m: dr.certify(m),
     "diagnose": lambda m: dr.diagnose(m),
     "compare_drift": lambda m: dr.compare_drift(m, 1.0),

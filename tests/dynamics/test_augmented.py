@@ -10,7 +10,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.codegen.jit.kernel import compile
-from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.augmented.second_order import SecondOrder
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.gallery.entries.delebecque_bicycle import delebecque_bicycle
 from draisine.program.equations import Quantity
 from draisine.program.linear_solve import Solver

@@ -288,7 +288,7 @@ def judged(kind):
 
 def test_a_wrong_radius_in_one_description_is_seen():
     system = dr.gallery.bicycle().freeze()
-    wheels = tuple(replace(w, radius=Number(0.36)) if w.name == "front_wheel" else w for w in system.wheels)
+    wheels = tuple(w._replace(radius=Number(0.36)) if w.name == "front_wheel" else w for w in system.wheels)
     derivations = Derivations(system, Energies(replace(system, wheels=wheels)))
     certificate = compare_derivations(derivations, derivations.sample(4, seed=1)[0])
     assert not certificate.passed

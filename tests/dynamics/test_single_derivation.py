@@ -11,7 +11,8 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.augmented.second_order import SecondOrder
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.dynamics.verify.single_derivation import DERIVATION
 from draisine.program.equations import Equations, Quantity
 from draisine.program.program import DaeResidual, Program

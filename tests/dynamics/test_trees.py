@@ -143,7 +143,7 @@ def by_angles(system: System) -> System:
                 chain.append(step)
         moved = {n for step in joint.chain if isinstance(step, Float | Ball | Glide) for n in step.moved}
         joints.append(
-            replace(joint, chain=tuple(chain), coordinates=(*(c for c in joint.coordinates if c.name not in moved), *added))
+            joint._replace(chain=tuple(chain), coordinates=(*(c for c in joint.coordinates if c.name not in moved), *added))
         )
     return replace(system, joints=tuple(joints))
 
@@ -305,7 +305,7 @@ def rolling(split: bool) -> Model:
     }
     system = m.freeze()
     bodies = [
-        replace(b, inertia=replace(b.inertia, zz=again[b.name])) if split and b.name in WHEELS else b for b in system.bodies
+        b._replace(inertia=b.inertia._replace(zz=again[b.name])) if split and b.name in WHEELS else b for b in system.bodies
     ]
     return Model.of(replace(system, bodies=tuple(bodies)))
 

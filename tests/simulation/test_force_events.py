@@ -26,10 +26,11 @@ def ball(share: float, radius: float) -> dr.Model:
     """A ball with the moment share·m r² on a sphere of radius R, whose top is the origin."""
     m = dr.Model("ball")
     m.parameter("R", 1.0)
-    moment = share * 2.0 * radius**2
+    r = m.parameter("r", radius)
+    moment = m.parameter("share", share) * 2.0 * r**2
     m.body("wheel", mass=2.0, inertia=(moment, moment, moment))
     m.free("wheel")
-    m.wheel("rim", "wheel", radius=0.0, tube=radius)
+    m.wheel("rim", "wheel", radius=0.0, tube=r)
     m.ground(height="sqrt(R^2 - x^2 - y^2) - R")
     return m
 
@@ -47,8 +48,9 @@ def test_a_ball_rolls_over_the_top_of_a_sphere_and_lifts_off(seed: int, formulat
     share, radius, size = rng.uniform(0.1, 0.66), rng.uniform(0.05, 0.3), rng.uniform(0.5, 2.0)
     speed = np.sqrt(G * (size + radius)) * rng.uniform(0.3, 0.999)
     start = {"wheel_x": 0.0, "wheel_y": 0.0, "wheel_wy": speed / radius}
+    given = {"R": size, "r": radius, "share": share}
     run = dr.simulate(
-        ball(share, radius), 5.0, start=start, parameters={"R": size}, events=[LIFT_OFF], method=TIGHT, formulation=formulation
+        ball(0.4, 0.1), 5.0, start=start, parameters=given, events=[LIFT_OFF], method=TIGHT, formulation=formulation
     )
     assert run.status.kind == Ending.EVENT
     assert (run.final["wheel_z"] + size) / (size + radius) == pytest.approx(lifts_at(share, size + radius, speed), abs=1e-8)

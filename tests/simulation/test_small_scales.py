@@ -1,4 +1,4 @@
-"""Runs and fits of small states: by default their accuracy is relative to the states, and a given absolute tolerance is told."""
+"""Runs and fits of small states: by default their accuracy is relative to the states, and a given absolute one is reported."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_ensembles_of_small_runs():
     np.testing.assert_allclose(found["x.end"] / np.repeat(sizes, 2), np.tile([np.cos(5.0), np.cos(10.0)], 3), atol=1e-7)
 
 
-def test_a_given_absolute_tolerance_above_the_states_is_told():
+def test_a_given_absolute_tolerance_above_the_states_is_reported():
     """It is used as given; so is the default where a control in Python cannot be called again."""
     run = dr.simulate(OSCILLATOR, 5.0, start={"x": 1e-11}, method=dr.methods.DOP853())
     assert "the absolute tolerance 1e-10 decides" in run.status.warnings[0]
@@ -63,8 +63,8 @@ def test_a_given_absolute_tolerance_above_the_states_is_told():
     np.testing.assert_allclose(fine["x"][-1] / 1e-11, np.cos(10.0), atol=1e-7)
     control = dr.control.Sampled(lambda t, x: [0.0], 10.0)
     assert "decides on the accuracy" in dr.simulate(DRIVEN, 5.0, start={"x": 1e-11}, control=control).status.warnings[-1]
-    told = dr.ensemble(OSCILLATOR, 5.0, {"start.x": [1e-11]}, outputs=["x"], method=dr.methods.DOP853())
-    assert any("absolute tolerance" in text for text in told.warnings)
+    reported = dr.ensemble(OSCILLATOR, 5.0, {"start.x": [1e-11]}, outputs=["x"], method=dr.methods.DOP853())
+    assert any("absolute tolerance" in text for text in reported.warnings)
 
 
 def test_ordinary_runs_are_unchanged():

@@ -220,7 +220,7 @@ def test_a_problem_that_refused_serves_on() -> None:
 
 def test_defaults_are_the_references_and_may_be_replaced() -> None:
     e = linkage()
-    moved = replace(e, coordinates=tuple(replace(c, default=d) for c, d in zip(e.coordinates, (2.9, 0.1), strict=True)))
+    moved = replace(e, coordinates=tuple(c._replace(default=d) for c, d in zip(e.coordinates, (2.9, 0.1), strict=True)))
     near = consistent_start(e, {"crank": InitialGuess(2.9), "rod": InitialGuess(0.1)})
     assert np.array_equal(consistent_start(moved).q, near.q)
     assert near.q[0] > np.pi / 2

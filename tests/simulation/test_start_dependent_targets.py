@@ -116,8 +116,8 @@ def test_batches_refuse_the_same() -> None:
     assert "determines yaw_rate" in str(refusal(problem, requested, 0))
 
 
-def test_targets_that_nearly_contradict_each_other_are_told() -> None:
-    """With a pitch of 1e-7, a roll rate of 1e7 times the difference reconciles them; that is true, and told."""
+def test_targets_that_nearly_contradict_each_other_are_reported() -> None:
+    """With a pitch of 1e-7, a roll rate of 1e7 times the difference reconciles them; that is true, and reported."""
     m = dr.Model("stone")
     stone = m.body("stone", mass=1.0, inertia=(1.0, 1.0, 1.0))
     m.free(stone)

@@ -115,7 +115,7 @@ def test_how_a_constraint_is_multiplied_does_not_matter(factor: float) -> None:
 angles = st.floats(-np.pi, np.pi)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(st.lists(angles, min_size=1, max_size=3), st.data())
 def test_what_exists_is_found_and_kept(turns: list[float], data: st.DataObject) -> None:
     """Any of the coordinates and outputs of a configuration that exists, given as target: what comes back fulfils all of them."""
@@ -134,7 +134,7 @@ def test_what_exists_is_found_and_kept(turns: list[float], data: st.DataObject) 
     assert {w.name: w.got for w in start.report.targets} == pytest.approx(targets, abs=1e-11)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(st.floats(-2.3, 2.3), st.floats(-2.3, 2.3), st.floats(-1e3, 1e3))
 def test_never_a_start_that_is_none(tip_x: float, tip_y: float, rate: float) -> None:
     """Either all is fulfilled, or the refusal is right: the tip of three rods of length 1 reaches every distance up to 3."""

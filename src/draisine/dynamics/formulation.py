@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import casadi as ca
@@ -11,6 +11,8 @@ import casadi as ca
 from draisine.dynamics.constraints.redundancy import RedundantRow, redundancy_messages
 from draisine.dynamics.constraints.rows import ResidualBlock, Rows, row_multipliers
 from draisine.dynamics.constraints.singular_rows import coupled_groups, row_condition
+from draisine.dynamics.contact.ground_contacts import WheelOnGround
+from draisine.dynamics.contact.point_contacts import PointOnSurface
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.forces import acts_without_inputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
@@ -19,7 +21,7 @@ from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.errors import ModelError
-from draisine.expr.expression import Expr, did_you_mean, names
+from draisine.expr.expression import Expr, calls, did_you_mean, names
 from draisine.model.items import Ball, Float
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
@@ -192,7 +194,8 @@ class BaseFormulation(ABC):
         """Events of the model, then those given by the caller, then the ends of the validity of contacts."""
         given = self.mechanism.system.events
         own = (Event(w.name, str(w.expression), w.action, w.direction, w.description) for w in given)
-        return (*own, *self.events, *(_second_contact(c.name) for c in self.mechanism.followed_contacts))
+        followed = (_second_contact(c.name) for c in self.mechanism.followed_contacts)
+        return (*own, *self.events, *followed, *_off_paths(self.mechanism))
 
     @property
     def quaternions(self) -> tuple[tuple[str, str, str, str], ...]:
@@ -272,6 +275,28 @@ def _second_contact(wheel: str) -> Event:
     """A wheel comes to a hollow that is sharper than itself."""
     what = f"wheel {wheel!r} touches the ground at a second place"
     return Event(f"{wheel}_second_contact", f"clearance({wheel})", "stop", -1, what, "GROUND_TOO_SHARP")
+
+
+def _off_paths(mechanism: Mechanism) -> Iterator[Event]:
+    """Contacts leave the part of the ground on which coordinates of paths hold, if the ground depends on these."""
+    system = mechanism.system
+    used = calls(system.ground.height) | calls(system.ground.friction)
+    for path in system.paths:
+        along, across = (function.name for function in path.functions)
+        if not used & {along, across}:
+            continue
+        for contact in mechanism.residual_contacts:
+            if not isinstance(contact, WheelOnGround | PointOnSurface):
+                continue
+            at = f"({contact.name}_contact_x, {contact.name}_contact_y)"
+            width = path.coordinates.width
+            inside = f"{width!r} - abs({across}{at})"
+            if not path.closed:
+                first, last = (float(path.coordinates.curve.knots[k]) for k in (0, -1))
+                inside = f"min({inside}, {along}{at} - {first!r}, {last!r} - {along}{at})"
+            ends = "" if path.closed else f" or is more than {path.beyond:g} m beyond its ends"
+            what = f"{contact.name!r} is more than {width:g} m beside path {path.name!r}{ends}, where its coordinates do not hold"
+            yield Event(f"{contact.name}_off_{path.name}", inside, "stop", -1, what, "OFF_PATH")
 
 
 def _along(a: Mapping[int, ca.SX], b: Mapping[int, ca.SX]) -> ca.SX:

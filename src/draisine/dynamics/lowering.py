@@ -54,7 +54,7 @@ class Scope:
                 self._symbols[name] = ca.SX.sym(name)
         self.special: dict[str, Special] = {}
         self._functions = dict(SX_FUNCTIONS)
-        for table in system.tables:
+        for table in system.functions:
             self._functions[table.name] = table
         self._residual_rows = {row for constraint in system.constraints for row, _ in constraint.residuals}
         self.multipliers: dict[str, ca.SX] = {}  # by row, those on which forces depend

@@ -39,7 +39,7 @@ class MeasurementFunction:
 
     def __call__(self, t: Reals, x: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals, Reals]:
         # a single time has no batch axis
-        y, by = self._kernel.map(t[:, None], x, u, p) if len(t) > 1 else self._kernel(t, x[0], u[0], p)
+        y, by = self._kernel.map(t[:, None], x, u, p) if len(t) > 1 else self._kernel(t, x[0], u[0], np.ravel(p))
         table = np.asarray(by).reshape(len(t), self._count, -1)
         return np.asarray(y).reshape(len(t), self._count), table[:, :, : self._states], table[:, :, self._states :]
 

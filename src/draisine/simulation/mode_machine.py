@@ -21,7 +21,7 @@ from draisine.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.switching import find_switching
+from draisine.program.switching import jumps_of
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.selection import broken_threshold, projection_threshold
 from draisine.simulation.run import PENETRATION
@@ -93,10 +93,14 @@ def record_script() -> str:
 
 
 def check_machine(e: Equations, purpose: str) -> None:
-    """Raise `ModelError` for contacts among equations that the translated loop does not step."""
-    if e.can_switch and find_switching(e, free_kinks=True) is not None:
+    """Raise `ModelError` for contacts among equations that the translated loop does not step.
+
+    It locates no switches. Kinks, as those of linear tables and of `clip`, only make steps shorter; at jumps of a law a motion
+    may slide, which needs the surface of the jump.
+    """
+    if e.can_switch and (jumps := jumps_of(e)):
         raise ModelError(
-            f"{e.name!r} has contacts that open and laws that switch (conditions, abs, tables); {purpose} takes one of both. "
+            f"{e.name!r} has contacts that open and laws that jump ({', '.join(jumps[:3])}); {purpose} takes one of both. "
             f"Smooth the laws, for example tanh(v/width) for sign(v), or fix the modes, model.in_modes({{…}})"
         )
     if e.contact_terms is None or e.contact_margins is None:

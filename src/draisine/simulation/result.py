@@ -361,6 +361,12 @@ def _event(s: FinalState) -> Status:
     event = s.equations.event_list[int(s.memory.stepper.stopping_event)]
     if event.ending == Ending.GROUND_TOO_SHARP:
         return _ground_too_sharp(s, event)
+    if event.ending == Ending.OFF_PATH:
+        return Status(
+            Ending.OFF_PATH,
+            f"from {s.at_time} on {event.description}. Give the path a larger width, as far as it may have one, or "
+            "describe the road beside it by expressions of x and y",
+        )
     return Status(Ending.EVENT, f"{event.name}: {event.description or event.expression} at {s.at_time}")
 
 

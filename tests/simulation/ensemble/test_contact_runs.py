@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -28,7 +27,7 @@ def falling() -> dr.Model:
     """A bicycle whose wheels stick and slip and whose saddle lands. Slips begin in two dimensions, where equations are stiff."""
     m = dr.gallery.bicycle()
     for name, wheel in m._items["wheels"].items():
-        m._items["wheels"][name] = replace(wheel, friction=dry_friction(0.6, 0.0, "energetic", name))
+        m._items["wheels"][name] = wheel._replace(friction=dry_friction(0.6, 0.0, "energetic", name))
     m._items["events"].clear()  # a fall is no end
     m.contact("saddle", m.point("top", "frame", (0.3, 0.0, 0.6)), friction=0.6)
     return m

@@ -13,7 +13,8 @@ import casadi as ca
 import numpy as np
 
 from draisine.dynamics.augmented.contact_modes import COMPLIANCE, TINY, ContactRows
-from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.augmented.second_order import SecondOrder
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.joint_contacts import JointSlip, JointStop, exclusive_rows

@@ -1,5 +1,4 @@
-"""Second-order systems with constraints: the augmented system [M −Aᵀ; A 0] (Delebecque & Nikoukhah 1992, eq. 13), and its
-regularity.
+"""Equations of second-order systems with constraints: the augmented system [M −Aᵀ; A 0] (Delebecque & Nikoukhah 1992, eq. 13).
 
 A `SecondOrder` takes a mass matrix, forces and constraints from any source (a Lagrangian, energies of a graph, another tool) and
 gives `Equations`. Nothing is eliminated: accelerations and multipliers are solved for together at run time, by a dense
@@ -8,17 +7,18 @@ velocities; drift is removed by projection, or fed back by Baumgarte's terms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.augmented.contact_forces import MassFactors, has_factors
-from draisine.dynamics.augmented.contact_modes import ContactRows, ModeRows, compliant
+from draisine.dynamics.augmented.contact_modes import ModeRows, compliant
 from draisine.dynamics.augmented.linear_parts import LinearParts, linear_parts
-from draisine.dynamics.constraints.degenerate import degenerate, degenerate_error
+from draisine.dynamics.augmented.regularity import check_not_degenerate, check_regular
+from draisine.dynamics.augmented.second_order import SecondOrder
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.dynamics.constraints.singular_rows import row_condition
 from draisine.dynamics.reduced.independent_velocities import SWITCH
@@ -27,15 +27,11 @@ from draisine.errors import ModelError
 from draisine.program.casadi_functions import evaluate
 from draisine.program.equations import (
     ENERGIES,
-    NO_STRUCTURE,
     Constraint,
-    DependentQuantity,
     Equations,
-    Event,
     Kind,
     Quantity,
     RunLimits,
-    Structure,
     Unilateral,
 )
 from draisine.program.linear_solve import Condensed, LinearSolveProgram, Solver
@@ -43,63 +39,11 @@ from draisine.program.program import Program
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
 
-
-@dataclass
-class SecondOrder:
-    """M v̇ = F + Aᵀλ with q̇ = N v + n₀, in symbols. `force` is everything but the reactions; `driven` is the part of inputs and
-    dampers. `invariants` are equations f(q) = 0 that q̇ satisfies for any v (the norm of a quaternion): they have no reaction,
-    but an initial state must satisfy them and their drift is removed."""
-
-    name: str
-    t: ca.SX
-    q: ca.SX
-    v: ca.SX
-    u: ca.SX
-    p: ca.SX
-    coordinates: tuple[Quantity, ...]
-    velocities: tuple[Quantity, ...]
-    inputs: tuple[Quantity, ...]
-    parameters: tuple[Quantity, ...]  # with the modes of unilateral contacts at the end
-    q_rate: ca.SX
-    mass: ca.SX
-    force: ca.SX
-    driven: ca.SX
-    kinetic: ca.SX
-    potential: ca.SX
-    holonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
-    nonholonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
-    invariants: list[tuple[str, ca.SX]] = field(default_factory=list)
-    monitored: list[ca.SX] = field(default_factory=list)  # residuals of redundant constraints, not solved for
-    outputs: list[tuple[Quantity, ca.SX]] = field(default_factory=list)
-    events: list[tuple[Event, ca.SX]] = field(default_factory=list)
-    constraint_units: Mapping[str, str] = field(default_factory=dict)  # of residuals, where known
-    reactions: ca.SX | None = None  # symbols of λ, holonomic rows first, where forces depend on them
-    by_time: ca.SX | None = None  # −∂L/∂t, where kinetic energies may depend on time; ∂V/∂t if not given
-    surplus: ca.SX = field(default_factory=lambda: ca.SX(0))  # T + V less Jacobi's integral: not zero on a moving support
-    load: ca.SX | None = None  # their typical size: the initial guess of Newton's method where the dependence is nonlinear
-    dependent_parameters: tuple[DependentQuantity, ...] = ()
-    accelerations: ca.SX | None = None  # symbols of v̇, where outputs depend on them
-    structure: Structure = NO_STRUCTURE  # of a described mechanism, for starts
-    twists: ca.SX | None = None  # of the bodies that it names, as in `Equations.twists`
-    twist_labels: Sequence[str] = ()
-    contacts: Sequence[ContactRows] = ()  # unilateral ones; their rows are among the constraints
-    dependent_rows: Sequence[float] = ()  # compliance of every row, where rows of contacts may depend on each other
-
-    @property
-    def motion_outputs(self) -> list[tuple[Quantity, ca.SX]]:
-        """Outputs free of accelerations."""
-        return [(q, e) for q, e in self.outputs if self.accelerations is None or not ca.depends_on(e, self.accelerations)]
-
-    def rate(self, quantity: ca.SX) -> ca.SX:
-        """Time derivative of a quantity of q and t (and of v, taken as constant)."""
-        return ca.jtimes(quantity, self.q, self.q_rate) + ca.jacobian(quantity, self.t)
-
-
-def euler_lagrange(lagrangian: ca.SX, q: ca.SX, v: ca.SX, t: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """M and F of M q̈ = F, from L(q, q̇, t): the momenta ∂L/∂q̇ change by ∂L/∂q."""
-    momentum = ca.gradient(lagrangian, v)
-    mass = ca.jacobian(momentum, v)
-    return mass, ca.gradient(lagrangian, q) - ca.jtimes(momentum, q, v) - ca.jacobian(momentum, t)
+_MOST_ACTIVE = 60  # unknowns up to which contacts have a dense elimination
+PROJECTED = 1e-12  # of the diagonal of a projection onto rows that may be dependent; their entries are about 1
+_LARGEST_BLOCK = 2  # of rows that determine velocities without inertia: the place of one wheel
+_SAMPLED = 16  # configurations near the default that show the typical condition of constraints
+_TRIED, _CANCELED = 4, 1e-11  # random values, and what is left of forces that cancel
 
 
 class _Rows:
@@ -157,7 +101,7 @@ def augmented(
     n, m = system.v.numel(), len(rows.names)
     if not system.contacts:
         check_regular(system, rows.matrix, rows.names)
-    _check_not_degenerate(system)
+    check_not_degenerate(system)
     extra = (Quantity("work", "J", "work done by inputs, dampers and moving constraints"),) if work else ()
     done = ca.SX.sym("work", len(extra))
     x = ca.vertcat(system.q, system.v, done)
@@ -560,127 +504,3 @@ def _events(system: SecondOrder, arguments: Slots) -> Program | None:
         return None
     values = ca.vertcat(*[expression for _, expression in system.events])
     return Program.build(f"{system.name}_events", arguments, {"value": (values, [event.name for event, _ in system.events])})
-
-
-_MOST_ACTIVE = 60  # unknowns up to which contacts have a dense elimination
-PROJECTED = 1e-12  # of the diagonal of a projection onto rows that may be dependent; their entries are about 1
-_LARGEST_BLOCK = 2  # of rows that determine velocities without inertia: the place of one wheel
-_SHIFT = 1e-7  # diagonal shift of the scaled matrix, whose entries are about 1
-_ZERO = 1e-9  # eigenvalues below it count as zero
-_SAMPLED = 16  # configurations near the default that show the typical condition of constraints
-_TRIED, _CANCELED = 4, 1e-11  # random values, and what is left of forces that cancel
-_NEARBY, _MOST_EXAMINED = 3, 60  # configurations near the default, and constraints that are examined for a vanishing rate
-_INVOLVED = 1e-5  # entries of a null vector above this part of the largest take part in the dependence
-
-
-def check_regular(system: SecondOrder, rows: ca.SX, names: Sequence[str]) -> None:
-    """Raise if constraints are dependent or the mass matrix is singular at several configurations near the defaults.
-
-    The symmetric matrix [M Aᵀ; A 0] is scaled and slightly shifted, and inverse iteration is applied: where it is singular, the
-    iteration converges to a null vector, which names the dependent constraints or the velocities without inertia. All operations
-    are sparse, and cost about as much as one evaluation of the motion.
-    """
-    m = len(names)
-    whole = ca.vertcat(ca.horzcat(system.mass, rows.T), ca.horzcat(rows, ca.SX(m, m)))
-    function = ca.Function("check", [system.t, system.q, system.p], [whole], {"allow_free": True})
-    if function.has_free():
-        raise ModelError(
-            f"{system.name}: the mass matrix or a constraint row depends on {', '.join(function.get_free())}; it may depend on "
-            "coordinates, parameters and time only"
-        )
-    rng = np.random.default_rng(1992)
-    defaults = np.array([c.default for c in system.coordinates])
-    values = np.array([p.default for p in system.parameters])
-    kernel = None
-    for _ in range(5):
-        matrix = function(0.0, defaults + rng.uniform(-0.3, 0.3, defaults.size), values)
-        if np.isfinite(matrix.nonzeros()).all():
-            kernel = _kernel(matrix, rng)
-            if kernel is None:
-                return
-    n = system.v.numel()
-    if kernel is None:
-        raise ModelError(
-            f"{system.name}: the mass matrix or a constraint row is not finite near the default configuration; give coordinates "
-            "defaults where it is"
-        )
-    _raise_singular(system, names, kernel[:n], kernel[n:])
-
-
-def _check_not_degenerate(system: SecondOrder) -> None:
-    """Raise if a holonomic constraint has no rate wherever it is satisfied."""
-    if not 0 < len(system.holonomic) <= _MOST_EXAMINED:
-        return
-    residual = ca.vertcat(*[f for _, f in system.holonomic])
-    both = [ca.densify(residual), ca.densify(ca.jacobian(residual, system.q))]
-    function = ca.Function("residuals", [system.t, system.q, system.p], both)
-    values = np.array([p.default for p in system.parameters])
-
-    def residuals(q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        f, j = evaluate(function, (0.0, q, values))
-        return f[:, 0], j
-
-    rng = np.random.default_rng(1853)
-    defaults = np.array([c.default for c in system.coordinates])
-    found = degenerate(residuals, (), [defaults + rng.uniform(-0.3, 0.3, defaults.size) for _ in range(_NEARBY)])
-    if found:
-        raise degenerate_error(system.name, [system.holonomic[i][0] for i in found])
-
-
-def _kernel(matrix: ca.DM, rng: np.random.Generator) -> NDArray[np.float64] | None:
-    """A null vector of a symmetric matrix, or None if it is regular."""
-    scale = _scales(matrix)
-    pattern = matrix.sparsity() + ca.Sparsity.diag(matrix.size1())
-    rows, columns = pattern.get_triplet()
-    values = np.array(ca.project(matrix, pattern).nonzeros()) * scale[rows] * scale[columns]
-    scaled = ca.DM(pattern, values)
-    solver = ca.Linsol("inverse", "qr", pattern)
-    shifted = scaled - _SHIFT * ca.DM.eye(matrix.size1())
-    vector = ca.DM(rng.normal(size=matrix.size1()))
-    for _ in range(3):
-        vector = solver.solve(shifted, vector)
-        vector /= ca.norm_2(vector)
-    if not float(ca.norm_2(scaled @ vector)) < _ZERO:
-        return None
-    return np.asarray(vector.full()[:, 0] * scale, dtype=np.float64)
-
-
-def _scales(matrix: ca.DM) -> NDArray[np.float64]:
-    """Symmetric scaling of rows and columns that makes the largest entry of each row about 1."""
-    pattern = matrix.sparsity()
-    rows, columns = (np.array(a, dtype=np.int64) for a in pattern.get_triplet())
-    sizes = np.abs(np.array(matrix.nonzeros()))
-    scale = np.ones(matrix.size1())
-    for _ in range(8):  # Ruiz equilibration: converges quickly and keeps the symmetry
-        largest = np.zeros(matrix.size1())
-        np.maximum.at(largest, rows, sizes * scale[rows] * scale[columns])
-        scale /= np.sqrt(np.where(largest > 0, largest, 1.0))
-    return scale
-
-
-def _raise_singular(
-    system: SecondOrder, names: Sequence[str], velocities: NDArray[np.float64], multipliers: NDArray[np.float64]
-) -> None:
-    moving = [
-        v.name for v, share in zip(system.velocities, np.abs(velocities), strict=True) if share > _INVOLVED * _largest(velocities)
-    ]
-    if _largest(velocities) < _INVOLVED * _largest(multipliers):
-        involved = [
-            name for name, share in zip(names, np.abs(multipliers), strict=True) if share > _INVOLVED * _largest(multipliers)
-        ]
-        if len(involved) == 1:
-            raise ModelError(
-                f"{system.name}: constraint {involved[0]!r} has no effect: no velocity enters it (or, for f(q, t) = 0, no "
-                "coordinate). Write f(q, t) = 0 as holonomic, g(q, t) · q̇ + g₀(q, t) = 0 as nonholonomic, or remove it"
-            )
-        listed = ", ".join(repr(name) for name in involved)
-        many = f" ({len(names)} constraints for {len(velocities)} velocities)" if len(names) > len(velocities) else ""
-        raise ModelError(f"{system.name}: the constraints {listed} depend on each other{many}; remove one of them")
-    raise ModelError(
-        f"{system.name}: the mass matrix does not determine the acceleration of {', '.join(repr(name) for name in moving)}: add "
-        "kinetic energy or a constraint"
-    )
-
-
-def _largest(values: NDArray[np.float64]) -> float:
-    return float(np.abs(values).max(initial=0.0))

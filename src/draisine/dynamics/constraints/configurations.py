@@ -148,7 +148,8 @@ class ConfigurationSampler:
         function = ca.Function("residual", [scope.t, scope.q, scope.p], both)
         points, times = np.empty((0, len(scope.coordinates))), np.empty(0)
         tries: list[ProjectedSamples] = []
-        many = self.matrix.shape[0] > MANY_ROWS
+        # coordinates of paths take long here
+        many = self.matrix.shape[0] > MANY_ROWS or bool(self.system.paths)
         count = min(count, _FEW) if many else count
         # random joint coordinates of a loop are far from closing it: some do not converge, so more are drawn
         for trial in range(_TRIALS if self.loops else 1):

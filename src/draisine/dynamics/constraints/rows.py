@@ -166,7 +166,7 @@ class ResidualSystem:
         the coordinates times that of the coordinates' rates: a call node's derivative along a motion keeps the motion as an
         argument, so that its derivative by the velocities would depend on these."""
         scope = self.measures.scope
-        if not scope.system.tables or not self.named:
+        if not scope.system.functions or not self.named:
             return ca.jacobian(self.velocity, scope.v)
         moved = ca.jacobian(self.residual, scope.q) @ ca.jacobian(self.measures.q_rate, scope.v)
         direct = ca.jacobian(self.residual, scope.v)

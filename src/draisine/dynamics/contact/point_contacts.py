@@ -15,7 +15,7 @@ import casadi as ca
 from draisine.dynamics.contact.ground_features import FeatureSurface
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.linear_algebra import AXIS, UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
+from draisine.dynamics.linear_algebra import AXIS, UNIT, ZERO, Vec, cross, dot, is_zero, neg, scale, sub
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name, Number
 from draisine.model.contact.dry_friction import DryFriction
@@ -151,32 +151,21 @@ class PointOnSurface:
     def left(self) -> Vec:
         return cross(self.normal, self.forward)
 
-    def _matter(self, frame: str, at: Vec) -> Vec:
-        """Velocity of a body's material point at a point of the world."""
-        body, _ = self.measures.locate(frame)
-        pose, twist = self.measures.poses[body], self.measures.twists[body]
-        origin, angular = times(pose.rotation, twist.origin), times(pose.rotation, twist.angular)
-        return add(origin, cross(angular, sub(at, pose.position)))
-
     @cached_property
     def _passing(self) -> Vec:
         """Velocity of the other material point."""
         if self.on_ground:
             return self.surface.velocity(self.contact_point[0], self.contact_point[1])
-        return self._matter(self.item.on, self.contact_point)
+        return self.measures.material_velocity(self.item.on, self.contact_point)
 
     @cached_property
     def angular(self) -> Vec:
         """Angular velocity relative to the other body."""
-        found = []
-        for frame in (self.item.point, self.item.on):
-            body, _ = self.measures.locate(frame)
-            found.append(times(self.measures.poses[body].rotation, self.measures.twists[body].angular))
-        return sub(found[0], found[1])
+        return sub(self.measures.angular_velocity(self.item.point), self.measures.angular_velocity(self.item.on))
 
     @cached_property
     def slip(self) -> tuple[ca.SX, ca.SX]:
-        against = sub(self._matter(self.item.point, self.contact_point), self._passing)
+        against = sub(self.measures.material_velocity(self.item.point, self.contact_point), self._passing)
         return dot(self.forward, against), dot(self.left, against)
 
     @property

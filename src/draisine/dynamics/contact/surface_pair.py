@@ -18,7 +18,7 @@ import casadi as ca
 
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
+from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub
 from draisine.expr.expression import Call, Expr, Name
 from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.contact.laws import Coulomb, Rolling, TangentialLaw
@@ -125,37 +125,29 @@ class SurfacePair:
         turned = [dot(self.normal, t) / size for t, size in zip(tangents, sizes, strict=True)]
         return (dot(self.normal, apart), dot(self.forward, apart), dot(self.left, apart), *turned)
 
-    def _matter(self, frame: str, at: Vec) -> Vec:
-        """Velocity of a body's material point at a point of the world."""
-        body, _ = self.measures.locate(frame)
-        pose, twist = self.measures.poses[body], self.measures.twists[body]
-        origin, angular = times(pose.rotation, twist.origin), times(pose.rotation, twist.angular)
-        return add(origin, cross(angular, sub(at, pose.position)))
-
     @cached_property
     def _passing(self) -> Vec:
         """Velocity of the second body's material point at the contact."""
         own = self.measures.to_world(self.item.second, self._local(self.item.velocity))
-        return add(self._matter(self.item.second, self.contact_point), own)
+        return add(self.measures.material_velocity(self.item.second, self.contact_point), own)
 
     @cached_property
     def angular(self) -> Vec:
         """Angular velocity of the first body relative to the second."""
-        found = []
-        for frame in (self.item.matter, self.item.second):
-            body, _ = self.measures.locate(frame)
-            found.append(times(self.measures.poses[body].rotation, self.measures.twists[body].angular))
-        return sub(found[0], found[1])
+        return sub(self.measures.angular_velocity(self.item.matter), self.measures.angular_velocity(self.item.second))
 
     @cached_property
     def slip(self) -> tuple[ca.SX, ca.SX]:
-        against = sub(self._matter(self.item.matter, self.contact_point), self._passing)
+        against = sub(self.measures.material_velocity(self.item.matter, self.contact_point), self._passing)
         return dot(self.forward, against), dot(self.left, against)
 
     @cached_property
     def rolling_speed(self) -> ca.SX:
         """Speed of the first frame's origin over the second body, along the track."""
-        return dot(self.forward, sub(self._matter(self.item.first, self.measures.position(self.item.first)), self._passing))
+        return dot(
+            self.forward,
+            sub(self.measures.material_velocity(self.item.first, self.measures.position(self.item.first)), self._passing),
+        )
 
     def residual_constraints(self) -> list[ResidualConstraint]:
         rows = tuple((f"{self.name}_{row}", Call(f"contact_{row}", (Name(self.name),))) for row in ROWS)

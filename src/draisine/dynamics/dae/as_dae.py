@@ -14,7 +14,8 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder, does_work, with_reactions
+from draisine.dynamics.augmented.second_order import SecondOrder
+from draisine.dynamics.augmented.second_order_system import does_work, with_reactions
 from draisine.dynamics.dae.hidden_constraints import solvable
 from draisine.dynamics.dae.second_order_form import MULTIPLIER, second_order
 from draisine.errors import ArgumentError

@@ -21,7 +21,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.augmented.second_order import SecondOrder
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.dynamics.dae.as_dae import as_dae
 from draisine.dynamics.dae.branch_structure import (

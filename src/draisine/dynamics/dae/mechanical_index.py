@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder
+from draisine.dynamics.augmented.second_order import SecondOrder
 from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.dynamics.constraints.redundancy import select_rows
 from draisine.dynamics.dae.index_report import IndexReport, Step

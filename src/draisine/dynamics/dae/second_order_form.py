@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from draisine.dynamics.augmented.formulation import AugmentedFormulation
-from draisine.dynamics.augmented.second_order_system import SecondOrder
+from draisine.dynamics.augmented.second_order import SecondOrder
 from draisine.dynamics.constraints.configurations import project_samples
 from draisine.dynamics.constraints.redundancy import select_rows
 from draisine.dynamics.derive import derive

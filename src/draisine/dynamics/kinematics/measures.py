@@ -17,6 +17,7 @@ from draisine.dynamics.linear_algebra import (
     Mat,
     Vec,
     add,
+    cross,
     product,
     quaternion_rate,
     rotation,
@@ -125,6 +126,17 @@ class Measures:
             point = self._points[name]
             return point.body, tuple(self.scope.value(c) for c in point.at)  # type: ignore[return-value]
         return self._body(name), NULL
+
+    def angular_velocity(self, name: str) -> Vec:
+        """Angular velocity of a body, or of that of a point, in world axes."""
+        body, _ = self.locate(name)
+        return times(self.poses[body].rotation, self.twists[body].angular)
+
+    def material_velocity(self, name: str, at: Vec) -> Vec:
+        """Velocity in world axes of the point of a body, or of that of a point, that is at `at` in the world."""
+        body, _ = self.locate(name)
+        origin = times(self.poses[body].rotation, self.twists[body].origin)
+        return add(origin, cross(self.angular_velocity(name), sub(at, self.poses[body].position)))
 
     def position(self, name: str) -> Vec:
         body, at = self.locate(name)

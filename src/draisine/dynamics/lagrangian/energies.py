@@ -18,7 +18,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.augmented.second_order import SecondOrder
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.dynamics.lagrangian.contacts import Named, contact_constraints
 from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.stabilization import Baumgarte
@@ -112,7 +113,7 @@ class Energies:
         self._known |= {item.name: self.u[i] for i, item in enumerate(system.inputs)}
         self._known |= {item.name: self.p[i] for i, item in enumerate(system.parameters)}
         self._outputs = {o.name: o.expression for o in system.outputs} | system.definitions
-        self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.tables}}
+        self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.functions}}
         self._special: Mapping[str, Any] = {}  # measures are not available to displacements of joints
         self.nodes = self._forward()
         self._special = self._measures()
@@ -293,18 +294,11 @@ class Energies:
     @cached_property
     def coriolis(self) -> ca.SX:
         """C(q, q̇) by Christoffel symbols c_ijk = ½(∂M_kj/∂q_i + ∂M_ki/∂q_j − ∂M_ij/∂q_k), so that Ṁ − 2C is skew."""
-        n = self.q.numel()
-        jacobian = [ca.reshape(ca.jacobian(ca.vec(ca.densify(self.mass)), self.q[i]), n, n) for i in range(n)]
-        rows = []
-        for k in range(n):
-            row = []
-            for j in range(n):
-                total = ca.SX(0)
-                for i in range(n):
-                    total += (jacobian[i][k, j] + jacobian[j][k, i] - jacobian[k][i, j]) * self.v[i] / 2
-                row.append(total)
-            rows.append(ca.horzcat(*row))
-        return ca.vertcat(*rows)
+        n, entries = self.q.numel(), ca.vec(ca.densify(self.mass))
+        by_coordinate = [ca.reshape(ca.jacobian(entries, self.q[i]), n, n) for i in range(n)]
+        rate = ca.reshape(ca.jacobian(entries, self.q) @ self.v, n, n)  # Ṁ, the sum of the first terms
+        turned = ca.horzcat(*[matrix @ self.v for matrix in by_coordinate])  # that of the second; of the third its transpose
+        return (rate + turned - turned.T) / 2
 
     @cached_property
     def gravity(self) -> ca.SX:

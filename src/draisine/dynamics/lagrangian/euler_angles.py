@@ -120,7 +120,7 @@ def in_euler_angles(structure: Structure, system: System) -> Structure:
         return tuple(dict.fromkeys(name for one in given for name in known.get(one, (one,))))
 
     poses = tuple(
-        replace(pose, coordinates=angles_of(pose.coordinates, turned), heading=angles_of(pose.heading, turned)[:1])
+        pose._replace(coordinates=angles_of(pose.coordinates, turned), heading=angles_of(pose.heading, turned)[:1])
         for pose in structure.poses
     )
     return replace(structure, poses=poses, driven=angles_of(structure.driven, rates))

@@ -43,6 +43,7 @@ class Chart:
 
     t: float
     x: Reals  # (states,)
+    p: Reals  # parameters, with the modes of contacts that open
     tangent: Reals  # T, (states, coordinates)
     normal: Reals  # N, (states, constraints)
     reading: Reals  # L, (states, coordinates); equals T unless unknowns are algebraic
@@ -54,6 +55,13 @@ class Chart:
     def onto(self, other: Chart) -> Reals:
         """∂ξ'/∂ξ at the origin of the other chart."""
         return np.asarray(np.linalg.inv(self.reading.T @ other.tangent))
+
+    def including(self, other: Chart, covariance: Reals) -> Reals:
+        """A covariance in the coordinates of another chart about the same state, which has more constraints."""
+        if other is self:
+            return covariance
+        map_ = self.reading.T @ other.tangent
+        return symmetric(map_ @ covariance @ map_.T)
 
     def carried(self, covariance: Reals, other: Chart) -> Reals:
         """A covariance transformed to the coordinates of the other chart."""
@@ -77,31 +85,30 @@ def _constraint_kernel(equations: Equations) -> Kernel | None:
 
 @dataclass(frozen=True, eq=False)
 class Manifold:
-    """All states that satisfy the constraints, for given parameters."""
+    """All states that satisfy the constraints, for any parameters, and modes of contacts that open."""
 
     equations: Equations
-    p: Reals
 
     @cached_property
     def _own(self) -> int:
         """Number of states with deviations: without bookkeeping such as accumulated work."""
         return len(self.equations.coordinates) + len(self.equations.independent)
 
-    def _constraints(self, t: float, x: Reals, u: Reals) -> tuple[Reals, Reals]:
+    def _constraints(self, t: float, x: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals]:
         """Residuals (points, rows) and gradients (points, rows, own states), relative to the norms of the gradients."""
         kernel = _constraint_kernel(self.equations)
         if kernel is None:
             return np.zeros((len(x), 0)), np.zeros((len(x), 0, self._own))
-        r, g = kernel.map([t], x, u, self.p)
+        r, g = kernel.map([t], x, u, p)
         residuals, gradient = r.reshape(len(x), -1), np.asarray(g).reshape(len(x), -1, self._own)
         lengths = np.linalg.norm(gradient, axis=2)
-        counts = lengths > 1e-9  # rates of eliminated velocities have only rounding
+        counts = lengths > 1e-9  # rates of eliminated velocities have only rounding, rows of open contacts are zero
         scale = np.where(counts, 1.0 / np.where(counts, lengths, 1.0), 0.0)
         return residuals * scale, gradient * scale[..., None]
 
-    def chart(self, t: float, x: Reals, u: Reals) -> Chart:
+    def chart(self, t: float, x: Reals, u: Reals, p: Reals) -> Chart:
         """The chart about a state on the constraints."""
-        _, (gradient,) = self._constraints(t, x[None], u)
+        _, (gradient,) = self._constraints(t, x[None], u, p)
         if not np.isfinite(x).all() or not np.isfinite(gradient).all():
             raise SolverError(
                 f"{self.equations.name}: the constraints are not finite at t = {t:g} s; the motion is singular there"
@@ -114,10 +121,10 @@ class Manifold:
         wide = np.zeros((states, own))
         wide[:own] = rows.T
         if isinstance(self.equations.dynamics, DaeResidual):
-            return self._chart_of_differential(self.equations.dynamics, float(t), np.array(x), wide[:, rank:])
-        return Chart(float(t), np.array(x), wide[:, rank:], wide[:, :rank], wide[:, rank:])
+            return self._chart_of_differential(self.equations.dynamics, float(t), np.array(x), p, wide[:, rank:])
+        return Chart(float(t), np.array(x), p, wide[:, rank:], wide[:, :rank], wide[:, rank:])
 
-    def _chart_of_differential(self, dynamics: DaeResidual, t: float, x: Reals, tangent: Reals) -> Chart:
+    def _chart_of_differential(self, dynamics: DaeResidual, t: float, x: Reals, p: Reals, tangent: Reals) -> Chart:
         """The chart in which differential unknowns determine the algebraic ones."""
         counts = np.array(dynamics.differential)
         reported, factor = np.linalg.qr(tangent * counts[:, None])
@@ -128,16 +135,16 @@ class Manifold:
                 "not all of its constraints are known"
             )
         normal = np.linalg.qr(reported, mode="complete")[0][:, reported.shape[1] :]
-        return Chart(t, x, tangent @ np.linalg.inv(factor), normal, reported)
+        return Chart(t, x, p, tangent @ np.linalg.inv(factor), normal, reported)
 
     def points(self, chart: Chart, changes: Reals, u: Reals) -> Reals:
         """The states with coordinates ξ, (points, coordinates)."""
         base = chart.x + changes @ chart.tangent.T
-        if not chart.normal.shape[1]:
-            return base
+        if not base.size or not chart.normal.shape[1]:
+            return base  # no constraints, or no points: a state without freedom has no sigma points
 
         def evaluate(across: Reals, indices: Indices) -> tuple[Reals, Reals]:
-            residuals, gradients = self._constraints(chart.t, base[indices] + across[indices] @ chart.normal.T, u)
+            residuals, gradients = self._constraints(chart.t, base[indices] + across[indices] @ chart.normal.T, u, chart.p)
             return residuals, gradients @ chart.normal[: self._own]
 
         # rows may be dependent: least-norm steps
@@ -148,10 +155,6 @@ class Manifold:
             f"{self.equations.name}: at t = {chart.t:g} s the estimate is so uncertain that states within its spread cannot "
             "satisfy the constraints; give a smaller spread at the start, or less process noise"
         )
-
-    def point(self, chart: Chart, change: Reals, u: Reals) -> Reals:
-        """The state with coordinates ξ."""
-        return self.points(chart, change[None], u)[0]
 
 
 def symmetric(matrix: Reals) -> Reals:

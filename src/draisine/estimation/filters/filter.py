@@ -13,6 +13,7 @@ from draisine.errors import ArgumentError, DataError, ModelError, SolverError
 from draisine.estimation.data import Experiment
 from draisine.estimation.experiment_data import Recording, initial_state
 from draisine.estimation.filters.chart import Manifold, symmetric
+from draisine.estimation.filters.contact_prediction import ContactPropagator
 from draisine.estimation.filters.filter_result import Estimates, FilterResult
 from draisine.estimation.filters.methods import Belief, Corrected, ExtendedKalmanFilter, Filter, Predicted, Sample, smoothed
 from draisine.estimation.filters.prediction import Propagator, without_events
@@ -84,9 +85,9 @@ def filter(
     experiment = Experiment.of(data, data.name if isinstance(data, Experiment) else "data")
     equations, driving = with_input_laws(model, [experiment], inputs or {})
     problem = _build_problem(equations, experiment, measured, noise, start, start_time, driving, parameters, process, spread)
-    manifold = Manifold(problem.equations, problem.p)
     stepping = integration or Propagator.usual(problem.equations, problem.largest)
-    propagator = Propagator(manifold, problem.recording, problem.noise, stepping)
+    kind = ContactPropagator if problem.equations.unilateral else Propagator
+    propagator = kind(Manifold(problem.equations), problem.p, problem.recording, problem.noise, stepping)
     return _run(problem, propagator, method or ExtendedKalmanFilter(), smooth, progress)
 
 
@@ -102,7 +103,7 @@ class _FilterProblem:
     covariance: Reals  # of the noise of all channels
     noise: Noise
     x: Reals
-    p: Reals
+    p: Reals  # with the modes of contacts at the start
     spread: Mapping[str, float]
 
     @property
@@ -148,8 +149,9 @@ def _build_problem(
                 f"input as white noise, process={{{name!r}: …}}"
             )
     problem = StartProblem(equations, compiled=False)
-    _, fitting, x = initial_state(problem, recording.targets, recording.first_inputs, p, recording.begin)
+    begin, fitting, x = initial_state(problem, recording.targets, recording.first_inputs, p, recording.begin)
     found = without_events(fitting)
+    p = np.concatenate([p, begin.given[2][len(p) :]])
     covariance = _covariance(recording, None if isinstance(noise, Mapping) else noise)
     units = {name: q.unit for name, q in measurable(equations).items()}
     around = {}
@@ -199,11 +201,10 @@ def _covariance(recording: Recording, given: Any) -> Reals:
 def _first(problem: _FilterProblem, propagator: Propagator) -> Belief:
     """The initial belief: named deviations with their spread, all others known."""
     t = problem.recording.begin
-    near = propagator.chart(t, problem.x)
-    chart = propagator.chart(t, propagator.point(near, np.zeros(near.tangent.shape[1])))
+    chart = propagator.chart(t, propagator.settled(t, problem.x, problem.p), problem.p)
     asked = tuple(problem.spread)
     count = chart.tangent.shape[1]
-    if not count:
+    if not count and not problem.equations.unilateral:  # these may open later
         raise ModelError(f"{problem.equations.name}: its constraints leave no degree of freedom; there is nothing to estimate")
     if not asked:
         return Belief(chart, np.zeros((count, count)))
@@ -227,9 +228,9 @@ def _sample(problem: _FilterProblem, propagator: Propagator, k: int) -> tuple[Sa
     calibrations = [c.calibration for c in recording.channels]
     scale, bias = np.array([c.sign * c.scale for c in calibrations]), np.array([c.bias for c in calibrations])
 
-    def model_output(x: Reals) -> tuple[Reals, Reals]:
+    def model_output(x: Reals, p: Reals) -> tuple[Reals, Reals]:
         n = len(x)
-        y, by_state, _ = measure(np.full(n, t), x, np.broadcast_to(u, (n, len(u))), problem.p)
+        y, by_state, _ = measure(np.full(n, t), x, np.broadcast_to(u, (n, len(u))), p)
         return (y * scale + bias)[:, present], (by_state * scale[:, None])[:, present]
 
     return Sample(values[present], problem.covariance[np.ix_(present, present)], model_output), present
@@ -264,7 +265,7 @@ def _run(
     given, warnings = problem.recording.inputs_at(times), problem.recording.warnings
 
     def estimates(beliefs: Sequence[Belief], kind: str) -> Estimates:
-        return Estimates(problem.equations, times, tuple(beliefs), given, problem.p, kind, warnings)
+        return Estimates(problem.equations, times, tuple(beliefs), given, kind, warnings)
 
     back = estimates(smoothed(predicted, corrected, propagator), "smoothed") if smooth else None
     return FilterResult(

@@ -35,7 +35,6 @@ class Estimates:
     time: Reals
     beliefs: tuple[Belief, ...]
     inputs: Reals  # (samples, inputs)
-    p: Reals
     kind: str  # "filtered" or "smoothed"
     warnings: tuple[str, ...] = ()
 
@@ -44,13 +43,22 @@ class Estimates:
         return np.array([b.chart.x for b in self.beliefs])
 
     @cached_property
+    def parameters(self) -> Reals:
+        """Parameters at the samples, with the modes of contacts that open."""
+        return np.array([b.chart.p for b in self.beliefs])
+
+    @cached_property
     def run(self) -> Trajectory:
         """The estimates as a trajectory: coordinates, velocities, outputs, forces, residuals of constraints."""
-        e = self.equations
-        piece = report_segment(Segment(e, self.time, self.states, self.inputs, self.time), self.p)
+        e, p = self.equations, self.parameters
+        changes = np.flatnonzero((p[1:] != p[:-1]).any(axis=1)) + 1
+        pieces = []
+        for rows in np.split(np.arange(len(self.time)), changes):
+            given = self.time[rows], self.states[rows], self.inputs[rows], self.time[rows]
+            pieces.append(report_segment(Segment(e, *given, parameters=p[rows[0]]), p[0]))
         status = Status(Ending.FINISHED, f"{self.kind} estimates at {len(self.time)} samples", self.warnings)
-        named = dict(zip((q.name for q in e.parameters), self.p.tolist(), strict=True))
-        return assemble(e.name, [piece], status=status, parameters=named)
+        named = dict(zip((q.name for q in e.parameters), p[0].tolist(), strict=False))  # without modes
+        return assemble(e.name, pieces, status=status, parameters=named)
 
     def __getitem__(self, name: str) -> Reals:
         """The estimates of a quantity."""
@@ -58,19 +66,20 @@ class Estimates:
 
     @cached_property
     def _roots(self) -> Reals:
-        """Square root of the covariance of the state, (samples, states, coordinates)."""
-        found = []
-        for belief in self.beliefs:
+        """Square root of the covariance of the state, (samples, states, coordinates); closed contacts have fewer coordinates."""
+        found = np.zeros((*self.states.shape, max(len(b.covariance) for b in self.beliefs)))
+        for root, belief in zip(found, self.beliefs, strict=True):
             values, vectors = np.linalg.eigh(belief.covariance)
-            found.append(belief.chart.tangent @ (vectors * np.sqrt(np.clip(values, 0.0, None))))
-        return np.array(found)
+            root[:, : len(values)] = belief.chart.tangent @ (vectors * np.sqrt(np.clip(values, 0.0, None)))
+        return found
 
     def _spread(self, names: Sequence[str]) -> Reals:
         known = measurable(self.equations)
         for name in names:
             if name not in known:
                 raise ArgumentError(f"{self.equations.name} has no quantity {name!r}{did_you_mean(name, list(known))}")
-        _, by_state, _ = measurement_function(self.equations, tuple(names), ())(self.time, self.states, self.inputs, self.p)
+        measure = measurement_function(self.equations, tuple(names), ())
+        _, by_state, _ = measure(self.time, self.states, self.inputs, self.parameters)
         return by_state @ self._roots
 
     def covariance(self, names: Sequence[str]) -> Reals:

@@ -50,11 +50,11 @@ class Predicted:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Measured values at a time, and the measurement function: states (points, states) → y and ∂y/∂x."""
+    """Measured values at a time, and the measurement function: states (points, states), parameters → y and ∂y/∂x."""
 
     values: Reals
     covariance: Reals
-    model: Callable[[Reals], tuple[Reals, Reals]]
+    model: Callable[[Reals, Reals], tuple[Reals, Reals]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +113,8 @@ class ExtendedKalmanFilter:
         change, linearized = np.zeros(len(before)), chart
         for k in range(self.rounds):
             if k > 0:
-                linearized = propagator.chart(chart.t, propagator.point(chart, change))
-            (y,), (by_state,) = sample.model(linearized.x[None])
+                linearized = propagator.moved(chart, change, before)
+            (y,), (by_state,) = sample.model(linearized.x[None], linearized.p)
             jacobian = by_state @ linearized.tangent @ chart.onto(linearized)
             spread = symmetric(jacobian @ before @ jacobian.T + sample.covariance)
             gain = np.linalg.solve(spread, jacobian @ before).T
@@ -124,7 +124,7 @@ class ExtendedKalmanFilter:
             change = gain @ residual
         left = np.eye(len(before)) - gain @ jacobian  # Joseph form: stays positive semidefinite under rounding
         after = left @ before @ left.T + gain @ sample.covariance @ gain.T
-        new = propagator.chart(chart.t, propagator.point(chart, change))
+        new = propagator.moved(chart, change, after)
         belief = Belief(new, chart.carried(after, new))
         return Corrected(belief, innovation, promised, LinearUpdate(jacobian, gain, residual, spread), chart.onto(new))
 
@@ -150,7 +150,7 @@ class UnscentedKalmanFilter:
 
     def _points(self, covariance: Reals) -> _Points:
         values, vectors = np.linalg.eigh(covariance)
-        kept = values > CERTAIN * max(float(values[-1]), 0.0)
+        kept = values > CERTAIN * float(values.max(initial=0.0))
         sizes, axes = np.sqrt(values[kept]), vectors[:, kept]
         square = self.alpha**2 * (max(len(sizes), 1) + self.kappa)
         far = np.sqrt(square) * (axes * sizes).T
@@ -163,25 +163,26 @@ class UnscentedKalmanFilter:
     def predict(self, belief: Belief, until: float, propagator: Propagator) -> Predicted:
         points = self._points(belief.covariance)
         passed = propagator.transition(belief.chart, until)  # of the mean, with the noise
-        starts = propagator.points(belief.chart, points.indices[1:])
-        ends = np.vstack([passed.end.x[None], *(propagator.propagate(belief.chart.t, x, until)[None] for x in starts)])
-        center = passed.end
+        starts = propagator.points(belief.chart, points.indices[1:], belief.covariance)
+        others, first = propagator.propagate(belief.chart, starts, passed.end)
+        ends, added, center = np.vstack([passed.end.x[None], others]), first.including(passed.end, passed.added), first
         for _ in range(MEANS if center.normal.shape[1] else 1):
-            center = propagator.chart(until, propagator.point(center, points.mean @ center.coordinates(ends)))
+            errors = center.coordinates(ends)
+            center = propagator.moved(center, points.mean @ errors, points.covariance(errors) + added)
         errors = center.coordinates(ends)
-        after = points.covariance(errors) + passed.end.carried(passed.added, center)
+        after = points.covariance(errors) + first.carried(added, center)
         return Predicted(Belief(center, after), points.jacobian(errors))
 
     def correct(self, belief: Belief, sample: Sample, propagator: Propagator) -> Corrected:
         chart, before = belief.chart, belief.covariance
         points = self._points(before)
-        y, _ = sample.model(propagator.points(chart, points.indices))
+        y, _ = sample.model(propagator.points(chart, points.indices, before), chart.p)
         spread = points.covariance(y) + sample.covariance
         jacobian = points.jacobian(y)
         gain: Reals = np.asarray(np.linalg.solve(spread, jacobian @ before).T, dtype=float)
         innovation = sample.values - points.mean @ y
         after = symmetric(before - gain @ spread @ gain.T)
-        new = propagator.chart(chart.t, propagator.point(chart, gain @ innovation))
+        new = propagator.moved(chart, gain @ innovation, after)
         belief = Belief(new, chart.carried(after, new))
         return Corrected(belief, innovation, spread, LinearUpdate(jacobian, gain, innovation, spread), chart.onto(new))
 
@@ -218,7 +219,7 @@ def smoothed(predicted: Sequence[Predicted], corrected: Sequence[Corrected], pro
         found.append(_corrected_backwards(sample.belief, pull, weight, propagator))
         # before the sample, coordinates are those of the predicted state
         update = sample.update
-        left = sample.onto @ (np.eye(count) - update.gain @ update.jacobian)
+        left = sample.onto @ (np.eye(len(update.gain)) - update.gain @ update.jacobian)
         toward = np.linalg.solve(update.covariance, np.column_stack([update.residual, update.jacobian]))
         pull = left.T @ pull - update.jacobian.T @ toward[:, 0]
         weight = symmetric(left.T @ weight @ left + update.jacobian.T @ toward[:, 1:])
@@ -228,5 +229,6 @@ def smoothed(predicted: Sequence[Predicted], corrected: Sequence[Corrected], pro
 
 def _corrected_backwards(belief: Belief, pull: Reals, weight: Reals, propagator: Propagator) -> Belief:
     chart, p = belief.chart, belief.covariance
-    new = propagator.chart(chart.t, propagator.point(chart, -p @ pull))
-    return Belief(new, chart.carried(symmetric(p - p @ weight @ p), new))
+    after = symmetric(p - p @ weight @ p)
+    new = propagator.moved(chart, -p @ pull, after)
+    return Belief(new, chart.carried(after, new))

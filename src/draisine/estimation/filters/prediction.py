@@ -67,12 +67,18 @@ class Transition:
     matrix: Reals
     added: Reals
 
+    def then(self, later: Transition) -> Transition:
+        """Both, one after the other."""
+        onward = later.matrix
+        return Transition(later.end, onward @ self.matrix, symmetric(onward @ self.added @ onward.T + later.added))
+
 
 @dataclass(frozen=True, eq=False)
 class Propagator:
     """Propagates states between samples: equations, recorded inputs, process noise."""
 
     manifold: Manifold
+    p: Reals
     recording: Recording
     noise: Noise
     method: Method
@@ -96,72 +102,85 @@ class Propagator:
         """Inputs at a time."""
         return np.asarray(self.recording.inputs_at(np.array([t]))[0])
 
-    def chart(self, t: float, x: Reals) -> Chart:
-        return self.manifold.chart(t, x, self.u(t))
+    def chart(self, t: float, x: Reals, p: Reals) -> Chart:
+        return self.manifold.chart(t, x, self.u(t), p)
 
-    def point(self, chart: Chart, change: Reals) -> Reals:
-        return self.manifold.point(chart, change, self.u(chart.t))
-
-    def points(self, chart: Chart, changes: Reals) -> Reals:
+    def points(self, chart: Chart, changes: Reals, covariance: Reals) -> Reals:
+        """The states with coordinates ξ, (points, coordinates), of errors with this covariance."""
+        del covariance  # it matters where states are restricted by more than equations
         return self.manifold.points(chart, changes, self.u(chart.t))
 
-    def propagate(self, t: float, x: Reals, until: float) -> Reals:
-        """A state propagated to a later time."""
+    def moved(self, chart: Chart, change: Reals, covariance: Reals) -> Chart:
+        """The chart about the state with coordinates ξ, whose errors have this covariance in the coordinates of the old one."""
+        return self.chart(chart.t, self.points(chart, change[None], covariance)[0], chart.p)
+
+    def propagate(self, chart: Chart, states: Reals, end: Chart) -> tuple[Reals, Chart]:
+        """States near that of a chart, (points, states), propagated to the time of `end`, the chart to which its own state comes;
+        and the chart about that with the constraints which all of them satisfy."""
+        return np.array([self._propagated(chart.t, x, end.t) for x in states]).reshape(len(states), len(chart.x)), end
+
+    def _propagated(self, t: float, x: Reals, until: float) -> Reals:
         run = integrate(
             _compiled(self._driven),
             x,
             until,
             start=t,
-            parameters=self.manifold.p,
+            parameters=self.p,
             inputs=self.recording.constant_inputs(),
             method=self.method,
             samples=[until],
             control=self.recording.control,
         )
-        self._require(run, t, until)
-        return self._settled(until, run.final_state)
+        self.require(run, t, until)
+        return self.settled(until, run.final_state, self.p)
 
-    def _settled(self, t: float, x: Reals) -> Reals:
-        """The final state projected onto the constraints to rounding: integration satisfies them to its tolerance."""
-        chart = self.chart(t, x)
-        return self.point(chart, np.zeros(chart.tangent.shape[1]))
+    def settled(self, t: float, x: Reals, p: Reals) -> Reals:
+        """A state projected onto the constraints to rounding: integration satisfies them to its tolerance."""
+        chart = self.chart(t, x, p)
+        return self.manifold.points(chart, np.zeros((1, chart.tangent.shape[1])), self.u(t))[0]
 
-    def _require(self, run: Run, t: float, until: float) -> None:
+    def require(self, run: Run, t: float, until: float) -> None:
         if run.status.kind != Ending.FINISHED:
             raise SolverError(
                 f"{self.equations.name}: from the estimate at t = {t:g} s the motion does not reach the sample at "
                 f"t = {until:g} s: {run.status}; improve the start, or give its uncertainty (spread=…)"
             )
 
-    def transition(self, chart: Chart, until: float, depth: int = 0) -> Transition:
+    def transition(self, chart: Chart, until: float) -> Transition:
         """Propagate state, deviations and noise."""
+        return self.smooth_transition(self._driven, chart, until)
+
+    def smooth_transition(self, equations: Equations, chart: Chart, until: float, depth: int = 0) -> Transition:
+        """The same for equations without jumps, with recorded inputs."""
         t, count = chart.t, chart.tangent.shape[1]
         times = 0.5 * (t + until + (until - t) * NODES) if self.noise else np.zeros(0)
         run = integrate_varied(
-            self._driven,
+            equations,
             chart.x,
             chart.tangent,
             until,
             tuple(Direction(f"deviation {i + 1}", "x") for i in range(count)),
             start=t,
-            parameters=self.manifold.p,
+            parameters=chart.p,
             inputs=self.recording.constant_inputs(),
             method=self.method,
             samples=np.append(times, until),
             control=self.recording.control,
         )
-        self._require(run.run, t, until)
+        self.require(run.run, t, until)
         x, s = (np.concatenate(parts) for parts in zip(*_parts(run.run, len(chart.x), count), strict=True))
-        end = self.chart(until, self._settled(until, x[-1]))
+        end = self.chart(until, self.settled(until, x[-1], chart.p), chart.p)
         matrix = end.reading.T @ s[-1]
         added = self._added(chart, times, x[:-1], s, matrix) if self.noise else np.zeros((count, count))
-        return self._halved(chart, until, depth) if added is None else Transition(end, matrix, added)
+        return self._halved(equations, chart, until, depth) if added is None else Transition(end, matrix, added)
 
     def _added(self, chart: Chart, times: Reals, x: Reals, s: Reals, matrix: Reals) -> Reals | None:
         """Q, or None if the interval is too long for its quadrature."""
+        if not len(matrix):  # contacts leave no freedom
+            return np.zeros((0, 0))
         if np.abs(np.linalg.eigvals(chart.reading.T @ s[-1])).min() < FADED:
             return None
-        entering = self.noise.input_matrix(times, x, self.recording.inputs_at(times), self.manifold.p)
+        entering = self.noise.input_matrix(times, x, self.recording.inputs_at(times), chart.p)
         counts = independent_states(self.equations)
         through = matrix @ np.linalg.pinv(s[:-1, counts]) @ entering[:, counts]
         half = (times[-1] - times[0]) / (NODES[-1] - NODES[0])
@@ -171,16 +190,14 @@ class Propagator:
         scale = np.outer(sizes, sizes) + UNTOUCHED * max(float(sizes.max()) ** 2, 1e-300)
         return symmetric(added) if np.abs((added - rough) / scale).max() <= ENOUGH else None
 
-    def _halved(self, chart: Chart, until: float, depth: int) -> Transition:
+    def _halved(self, equations: Equations, chart: Chart, until: float, depth: int) -> Transition:
         if depth == HALVINGS:
             raise SolverError(
                 f"{self.equations.name}: between t = {chart.t:g} s and {until:g} s deviations change too fast for noise; "
                 "do not put noise on stiff parts of the model"
             )
-        first = self.transition(chart, 0.5 * (chart.t + until), depth + 1)
-        second = self.transition(first.end, until, depth + 1)
-        onward = second.matrix
-        return Transition(second.end, onward @ first.matrix, symmetric(onward @ first.added @ onward.T + second.added))
+        first = self.smooth_transition(equations, chart, 0.5 * (chart.t + until), depth + 1)
+        return first.then(self.smooth_transition(equations, first.end, until, depth + 1))
 
 
 def _parts(run: Run, count: int, directions: int) -> list[tuple[Reals, Reals]]:

@@ -284,7 +284,7 @@ class Worker:
             return
         limits, usual = s.equations.limits, projection_threshold(s.chosen.method)
         threshold = limits.residual or usual
-        limit = broken_threshold(replace(limits, monitored=True), threshold if np.isfinite(threshold) else usual)
+        limit = broken_threshold(limits._replace(monitored=True), threshold if np.isfinite(threshold) else usual)
         ran = np.isin(finished.status, [str(Ending.FINISHED), str(Ending.EVENT)])
         broken, inexact = broken_samples(residuals, limit, s.equations, ran)
         finished.status[broken] = str(Ending.CONSTRAINTS_BROKEN)
@@ -545,7 +545,7 @@ class Worker:
             k = names.index(occurrence.name)
             into.first[index, k] = np.fmin(into.first[index, k], occurrence.time)
             into.count[index, k] += 1
-        stopped = run.status.kind in (Ending.EVENT, Ending.GROUND_TOO_SHARP)
+        stopped = run.status.kind in (Ending.EVENT, Ending.GROUND_TOO_SHARP, Ending.OFF_PATH)
         into.status[index], into.event[index] = str(run.status.kind), run.events[-1].name if stopped else ""
         into.ended[index], into.steps[index] = run.final_time, run.accepted + run.rejected
         into.evaluations[index] = run.evaluations

@@ -196,16 +196,19 @@ def _evaluated(program: Program | LinearSolveProgram, *arguments: ArrayLike) -> 
 
 
 def _implicit_rates(dynamics: DaeResidual, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
-    """ẋ by least-norm Newton steps from zero; usually F is linear in ẋ and one step suffices."""
+    """ẋ by least-norm Newton steps from zero; usually F is linear in ẋ and one step suffices.
+
+    Written out: every run loads this module, few have a residual, and `numerics.newton` takes longer to load than a run takes.
+    """
     rows, columns = dynamics.pattern
     rate = np.zeros(dynamics.size)
     residual = dynamics([t], x, rate, u, p)
     for _ in range(30):
         if not np.any(residual):
             break
-        slope = np.zeros((dynamics.size, dynamics.size))
-        slope[rows, columns] = dynamics.jacobian([t], x, rate, u, p)[1]
-        new_rate = rate - np.linalg.lstsq(slope, residual, rcond=SINGULAR)[0]
+        jacobian = np.zeros((dynamics.size, dynamics.size))
+        jacobian[rows, columns] = dynamics.jacobian([t], x, rate, u, p)[1]
+        new_rate = rate - np.linalg.lstsq(jacobian, residual, rcond=SINGULAR)[0]
         new_residual = dynamics([t], x, new_rate, u, p)
         if not np.linalg.norm(new_residual) < 0.9 * np.linalg.norm(residual):
             break

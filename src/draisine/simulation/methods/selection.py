@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -175,7 +175,7 @@ def broken_threshold(limits: RunLimits, threshold: float) -> float:
 def residual_limit(limits: RunLimits, threshold: float, method: SteppingMethod) -> float:
     """The residual at which a run with projections to `threshold`, or to that of the method, would end."""
     return broken_threshold(
-        replace(limits, monitored=True), threshold if np.isfinite(threshold) else projection_threshold(method)
+        limits._replace(monitored=True), threshold if np.isfinite(threshold) else projection_threshold(method)
     )
 
 

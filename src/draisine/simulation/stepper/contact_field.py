@@ -21,33 +21,37 @@ from draisine.simulation.stepper.layout import Stepper
 REMOVED = 1e-7  # relative change of forces at which the compliance is removed
 SETTLED = 1e-13  # the same of the next one, as the last two let expect it
 MOST_ITERATIONS = 40
+LEAST_PIVOT = 1e-3  # relative to its column, of rows that are independent beyond doubt
 
 
 def contact_field(s: Stepper, target: Vector) -> None:
     """The derivative at (time, point)."""
     c = s.modes
     solve_contact_forces(s)
-    n, first = c.velocities, c.first_velocity
+    # arrays by names of their own: the compiler cannot know that what is written leaves their places in the record alone
+    n, first, rates, pull, inverse, lower = c.velocities, c.first_velocity, c.rates, c.pull, c.inverse, c.lower
     for i in range(first):
-        target[i] = c.rates[i]
+        target[i] = rates[i]
     for i in range(n):
-        c.pull[i] *= c.inverse[i]
+        pull[i] *= inverse[i]
     for back in range(n):
         i = n - 1 - back
-        value = c.pull[i]
+        value = pull[i]
+        column = lower[i * n : i * n + n]
         for k in range(i + 1, n):
-            value -= c.lower[i * n + k] * c.pull[k]
-        c.pull[i] = value
+            value -= column[k] * pull[k]
+        pull[i] = value
         target[first + back] = value
-    power = c.rates[first]
+    multiplier, drift, speed, power = c.multiplier, c.drift, c.row_speed, rates[first]
     for k in range(c.rows):
-        if c.multiplier[k] != 0.0:  # what the kernel has not computed for open contacts is that of an earlier point
-            power -= c.multiplier[k] * c.drift[k]
+        if multiplier[k] != 0.0:  # what the kernel has not computed for open contacts is that of an earlier point
+            power -= multiplier[k] * drift[k]
     for i in range(c.contacts):
-        if c.mode[MODE_ENTRIES * i + 1] == 0.0:  # it does not stick
+        # it does not stick; one that is open has no force
+        if c.mode[MODE_ENTRIES * i] != 0.0 and c.mode[MODE_ENTRIES * i + 1] == 0.0:
             for w in range(c.ways[i]):
                 t = int(c.tangential[i]) + w
-                power += c.multiplier[t] * c.row_speed[t]
+                power += multiplier[t] * speed[t]
     target[c.work] = power
 
 
@@ -99,29 +103,23 @@ def solve_contact_forces(s: Stepper) -> None:
             c.compliance,
         ),
     )
-    n = c.velocities
+    n, pull, load, multiplier = c.velocities, c.pull, c.load, c.multiplier
     for j in range(n):
-        c.pull[j] = c.load[j]
+        pull[j] = load[j]
     for k in range(c.rows):
-        c.multiplier[k] = 0.0
+        multiplier[k] = 0.0
     size = choose_columns(c)
-    compliant = False
-    for a in range(size):
-        row = int(c.field_row[a])
-        for j in range(n):
-            c.scaled[j] = c.columns[row * n + j] * c.inverse[j]
-        left = c.row_side[row]
-        for j in range(n):
-            left -= c.scaled[j] * c.pull[j]
-        c.field_side[a] = left
-        for b in range(size):
-            total = 0.0
-            for j in range(n):
-                total += c.scaled[j] * c.effect[b, j]
-            c.field_matrix[a, b] = total
-        c.field_matrix[a, a] += c.compliance[row]
-        compliant = compliant or c.compliance[row] != 0.0
-    if lu_decompose(c.field_matrix, c.field_pivot, size) >= 0:
+    c.field_size = size
+    compliant, matrix = form_matrix(c, size), c.field_matrix
+    missing = lu_decompose(matrix, c.field_pivot, size)
+    if compliant and missing < 0 and are_independent(c, size):
+        compliant = False
+    elif compliant:
+        form_matrix(c, size)
+        for a in range(size):
+            matrix[a, a] += c.compliance[int(c.field_row[a])]
+        missing = lu_decompose(matrix, c.field_pivot, size)
+    if missing >= 0:
         for a in range(size):
             c.field_force[a] = math.nan
     else:
@@ -129,17 +127,50 @@ def solve_contact_forces(s: Stepper) -> None:
     add_forces(c, size)
 
 
+def form_matrix(c: ContactModes, size: int) -> bool:
+    """The matrix K of the forces, without compliance, and its right side; whether there are rows with a compliance."""
+    n, scaled, inverse, columns, pull, largest = c.velocities, c.scaled, c.inverse, c.columns, c.pull, c.field_new
+    compliant = False
+    for b in range(size):
+        largest[b] = 0.0
+    for a in range(size):
+        row = int(c.field_row[a])
+        column, entries = columns[row * n : row * n + n], c.field_matrix[a]
+        left = c.row_side[row]
+        for j in range(n):
+            value = column[j] * inverse[j]
+            scaled[j] = value
+            left -= value * pull[j]
+        c.field_side[a] = left
+        for b in range(size):
+            total, other = 0.0, c.effect[b]
+            for j in range(n):
+                total += scaled[j] * other[j]
+            entries[b] = total
+            largest[b] = max(largest[b], abs(total))
+        compliant = compliant or c.compliance[row] != 0.0
+    return compliant
+
+
+def are_independent(c: ContactModes, size: int) -> bool:
+    """Whether pivots show that rows which may be dependent are not: compliance and its removal are then not needed."""
+    found = True
+    for k in range(size):
+        found = found and abs(c.field_matrix[k, k]) * c.field_new[k] * LEAST_PIVOT < 1.0  # the diagonal holds inverses
+    return found
+
+
 def choose_columns(c: ContactModes) -> int:
     """The rows that are solved for, in `field_row`, and the effects of their forces; return their number. Forces of dry friction
     that slips are given, and are added to the load."""
-    size = 0
+    size, n, mode, columns, pull = 0, c.velocities, c.mode, c.columns, c.pull
     for k in range(len(c.permanent)):
         size = add_column(c, size, int(c.permanent[k]))
     for i in range(c.contacts):
-        k, t, ways = MODE_ENTRIES * i, int(c.tangential[i]), int(c.ways[i])
-        if c.mode[k] == 0.0:
+        k = MODE_ENTRIES * i
+        if mode[k] == 0.0:
             continue
-        sticks = c.mode[k + 1] != 0.0
+        t, ways, sticks = int(c.tangential[i]), int(c.ways[i]), mode[k + 1] != 0.0
         if c.normal[i] >= 0:
             c.column[i] = size
             size = add_column(c, size, int(c.normal[i]))
@@ -148,38 +179,48 @@ def choose_columns(c: ContactModes) -> int:
                 size = add_column(c, size, t + w)
             elif c.pressing[i] >= 0:  # those of resistances come after their contacts
                 pressed = int(c.column[i] if c.host[i] < 0 else c.column[int(c.host[i])])
-                for j in range(c.velocities):
-                    c.effect[pressed, j] -= c.rubbing[t + w] * c.columns[(t + w) * c.velocities + j]
+                add_multiple(c.effect[pressed], -c.rubbing[t + w], columns[(t + w) * n : (t + w) * n + n], n)
             else:
                 c.multiplier[t + w] = -c.rubbing[t + w]
-                for j in range(c.velocities):
-                    c.pull[j] -= c.rubbing[t + w] * c.columns[(t + w) * c.velocities + j]
+                add_multiple(pull, -c.rubbing[t + w], columns[(t + w) * n : (t + w) * n + n], n)
     return size
+
+
+def add_multiple(target: Vector, factor: float, column: Vector, n: int) -> None:
+    for j in range(n):
+        target[j] += factor * column[j]
 
 
 def add_column(c: ContactModes, size: int, row: int) -> int:
     """One more row that is solved for."""
     c.field_row[size] = row
-    for j in range(c.velocities):
-        c.effect[size, j] = c.columns[row * c.velocities + j]
+    n, effect = c.velocities, c.effect[size]
+    column = c.columns[row * n : row * n + n]
+    for j in range(n):
+        effect[j] = column[j]
     return size + 1
 
 
 def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
     """Solve for the forces, in `field_force`."""
-    before = 1.0
+    before, side, force, new = 1.0, c.field_side, c.field_force, c.field_new
+    if not compliant:
+        for a in range(size):
+            force[a] = side[a]
+        lu_solve(c.field_matrix, c.field_pivot, size, force)
+        return
     for a in range(size):
-        c.field_force[a] = 0.0
+        force[a] = 0.0
     for iteration in range(MOST_ITERATIONS):
         for a in range(size):
-            c.field_new[a] = c.field_side[a] + c.compliance[int(c.field_row[a])] * c.field_force[a]
-        lu_solve(c.field_matrix, c.field_pivot, size, c.field_new)
+            new[a] = side[a] + c.compliance[int(c.field_row[a])] * force[a]
+        lu_solve(c.field_matrix, c.field_pivot, size, new)
         change, length = 0.0, 0.0
         for a in range(size):
-            change += (c.field_new[a] - c.field_force[a]) * (c.field_new[a] - c.field_force[a])
-            length += c.field_new[a] * c.field_new[a]
-            c.field_force[a] = c.field_new[a]
-        if not compliant or not change > REMOVED * REMOVED * length:
+            change += (new[a] - force[a]) * (new[a] - force[a])
+            length += new[a] * new[a]
+            force[a] = new[a]
+        if not change > REMOVED * REMOVED * length:
             return
         if iteration > 0 and not change * (change / before) > SETTLED * SETTLED * length:
             return  # the next change would be smaller by as much as this one
@@ -190,14 +231,13 @@ def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
 
 def add_forces(c: ContactModes, size: int) -> None:
     """The forces by rows, with those of friction, and their effects."""
+    multiplier, mode = c.multiplier, c.mode
     for b in range(size):
-        force = c.field_force[b]
-        c.multiplier[int(c.field_row[b])] = force
-        for j in range(c.velocities):
-            c.pull[j] += force * c.effect[b, j]
+        multiplier[int(c.field_row[b])] = c.field_force[b]
+        add_multiple(c.pull, c.field_force[b], c.effect[b], c.velocities)
     for i in range(c.contacts):
-        slips = c.mode[MODE_ENTRIES * i] != 0.0 and c.mode[MODE_ENTRIES * i + 1] == 0.0
+        slips = mode[MODE_ENTRIES * i] != 0.0 and mode[MODE_ENTRIES * i + 1] == 0.0
         if slips and c.pressing[i] >= 0:
             for w in range(c.ways[i]):
                 t = int(c.tangential[i]) + w
-                c.multiplier[t] = -c.rubbing[t] * c.multiplier[int(c.pressing[i])]
+                multiplier[t] = -c.rubbing[t] * multiplier[int(c.pressing[i])]

@@ -34,6 +34,7 @@ from draisine.simulation.stepper.explicit_rk import copy
 STEPS = 64  # of the path of slip, where its direction changes
 LAST = 1e-3  # of the impulse: shares of what is left of restitution alone would become too small to change it before it ends
 STRAIGHT = 1e-12  # relative, of a slip that keeps its direction
+LOCKED = 1e-11  # change of the normal velocity by impulses, relative to that without friction, that is rounding error
 STOPPED = 1e-13  # relative, of a slip that has ended
 FIXED = 1e-13  # of Delassus' matrix, relative: a direction in which the point cannot move
 COUPLED = 1e-12  # of Delassus' matrix, relative: an impulse of one contact changes the velocity of another
@@ -145,12 +146,24 @@ def follow_path(c: ContactModes, i: int, kind: int, goal: float, first: float) -
         if not slips:
             for w in range(c.ways[i]):
                 y[1 + w] = 0.0
+        if not slips and kind != 1 and is_locked(c, i):
+            return FOUND if abs(y[0]) <= STOPPED * first else INCONSISTENT
         step = straight_part(c, i, slips, kind, goal) if not slips or is_straight(c, i, size) else 0.0
         if step == 0.0:
             step = curved_part(c, i, kind, goal)
         if step < 0.0:
             return INCONSISTENT
     return UNENDED
+
+
+def is_locked(c: ContactModes, i: int) -> bool:
+    """Whether friction holds a contact that has stopped, whatever the normal impulse is, so that no restitution moves it: its
+    point moves along one line only, and the force that sticking needs is within the cone."""
+    if c.ways[i] == 0:
+        return False
+    force_at_rest(c, i)
+    n = int(c.normal[i])
+    return abs(rate_along(c, i, n)) <= LOCKED * c.delassus[n, n]
 
 
 def force_of_slip(c: ContactModes, i: int, y: Vector) -> None:

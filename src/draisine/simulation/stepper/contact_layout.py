@@ -95,6 +95,11 @@ class ContactModes(Record):
     field_side: Vector  # (m)
     field_force: Vector  # (m)
     field_new: Vector  # (m)
+    field_size: int  # number of the forces that are solved for
+    # slips in two dimensions (`slow_slips`)
+    slip_then: Vector  # (c) at the point of the Jacobian
+    turn_column: Matrix  # (c, n) across the slip
+    turn_effect: Matrix  # (c, n) what a turn of the friction changes
     # response to forces along the rows, under the other constraints
     system: Matrix
     system_pivot: Integers

@@ -86,6 +86,8 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
             },
             "angle_matrix": (count, count),
             "turning": (3, 3),
+            "slip_then": (count,),
+            **{name: (count, n) for name in ("turn_column", "turn_effect")},
             "rates": (kernels.first_velocity + 1,),
             "lower": (n * n,),
             "columns": (m * n,),

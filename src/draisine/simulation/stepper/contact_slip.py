@@ -26,7 +26,7 @@ TURNING = (
 )
 MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
 STRAIGHT = 1e-4  # tangent of the angle between a slip and its deceleration up to which it stops without turning
-PART_OF_STOP = 0.6  # of the time until it stops, in a step
+PART_OF_STOP = 0.35  # of the time until it stops, in a step
 # The same where what a slip turns is nearly zero: an error in it matters less.
 LATE, PART_NEAR_END = 1e3, 0.7
 FINAL, PART_AT_END = 30.0, 0.95

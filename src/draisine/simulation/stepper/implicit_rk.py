@@ -25,6 +25,7 @@ from draisine.simulation.stepper.implicit_systems import (
     widen_scale,
 )
 from draisine.simulation.stepper.layout import DIVERGED, SINGULAR_MATRIX, SOLVED, Stepper, Tableau
+from draisine.simulation.stepper.slow_slips import match_slips
 
 EPSILON = 2.220446049250313e-16
 SLOWEST = 0.99  # convergence rate above which an iteration is stopped
@@ -60,6 +61,8 @@ def evaluate_stage_residual(s: Stepper, m: Tableau, h: float, i: int) -> None:
         for l in range(width):
             rate[l] += weight * z[j, l]
     residual(s, s.t + m.nodes[i] * h, s.stage_residual[i])
+    if s.unilateral != 0 and s.modes.system_kernel != 0:
+        match_slips(s, m.filter / h, s.stage_residual[i])
 
 
 def newton_step(s: Stepper, m: Tableau) -> float:
@@ -321,6 +324,8 @@ def coupled_error_size(s: Stepper, m: Tableau, h: float) -> float:
         residual(s, s.t, error)
         if s.aborted != 0:
             return 0.0
+        if s.unilateral != 0 and s.modes.system_kernel != 0:
+            match_slips(s, m.filter / h, error)
         for l in range(width):
             error[l] = -error[l]
         solve_real(s, error)

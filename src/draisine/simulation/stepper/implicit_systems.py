@@ -15,10 +15,12 @@ from draisine.simulation.stepper.dense_matrices import clear, clear_matrix, lu_d
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite
 from draisine.simulation.stepper.layout import DIVERGED, NONFINITE_VALUES, SINGULAR_MATRIX, SOLVED, UNDETERMINED, Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
+from draisine.simulation.stepper.slow_slips import note_slips
 
 # A pivot below this fraction of its column means that the unknown is not determined.
 UNDETERMINED_PIVOT = 1e-11
 DIFFERENCE = 1e-7  # relative step of difference quotients
+CONTACT_DIFFERENCE = 1e-10  # the same with contacts, whose slips may be small
 
 
 # --------------------------------------------------------------------------------------------- the matrices of a step
@@ -142,15 +144,39 @@ def make_jacobians(s: Stepper) -> int:
     copy(s.x, s.point, s.width)
     copy(s.k[0], s.rate, s.width)
     s.time[0] = s.t
-    call_kernel(s.jacobian, (s.time, s.point, s.rate, s.u, s.parameters), (s.by_state, s.by_rate))
-    if s.switching != 0 and s.sliding > 0:
-        sliding_jacobians(s)
+    if s.unilateral != 0 and s.modes.system_kernel != 0 and s.sliding == 0:
+        contact_jacobians(s)
+    else:
+        call_kernel(s.jacobian, (s.time, s.point, s.rate, s.u, s.parameters), (s.by_state, s.by_rate))
+        if s.switching != 0 and s.sliding > 0:
+            sliding_jacobians(s)
     s.jacobians += 1
     s.jacobian_fresh, s.jacobian_old, s.factorized = 1, 0, 0
     bad = max(first_nonfinite(s.by_state, s.entries), first_nonfinite(s.by_rate, s.entries))
     if bad >= 0:
         return record_nonfinite_equation(s, int(s.entry_row[bad]))
     return SOLVED
+
+
+def contact_jacobians(s: Stepper) -> None:
+    """Jacobians of ẋ − f with contacts, by differences, as far as the pattern of the equations has them: an evaluation in the
+    present modes is short, and the Jacobian of the equations of all modes takes as long as sixty of them."""
+    start, motion, point = s.stage_residual[0], s.stage_residual[1], s.point
+    contact_field(s, start)
+    note_slips(s)
+    column, step = -1, 1.0
+    for e in range(s.entries):
+        row, other = int(s.entry_row[e]), int(s.entry_column[e])
+        if other != column:
+            kept = point[other]
+            step = CONTACT_DIFFERENCE * (1.0 + abs(kept))
+            point[other] = kept + step
+            step = point[other] - kept
+            contact_field(s, motion)
+            point[other] = kept
+            column = other
+        s.by_state[e] = (start[row] - motion[row]) / step
+        s.by_rate[e] = 1.0 if row == other else 0.0
 
 
 def sliding_jacobians(s: Stepper) -> None:

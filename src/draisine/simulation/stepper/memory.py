@@ -596,6 +596,7 @@ _MODULES = (
     "events_and_samples",
     "contact_monitor",
     "contact_field",
+    "slow_slips",
     "contact_layout",
     "contact_laws",
     "contact_directions",

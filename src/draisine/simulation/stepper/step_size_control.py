@@ -29,7 +29,8 @@ SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 6.0, 0.02
 # Of implicit methods.
 MOST_GROWTH, MOST_SHRINKING = 8.0, 0.2
 KEEP_UP_TO = 1.2  # a step that could grow by less is not changed, so that its factors can be reused
-GOOD_CONVERGENCE = 1e-3  # convergence rate up to which Jacobians are kept; new ones are cheap
+GOOD_CONVERGENCE = 1e-3  # convergence rate up to which Jacobians are kept; new ones are cheap …
+GOOD_WITH_CONTACTS = 0.05  # … but those of contacts, one of which takes as long as ten iterations
 GOOD_EXACT_CONVERGENCE = 1e-2  # the same where iterations continue to rounding error
 
 
@@ -245,7 +246,7 @@ def propose_implicit(s: Stepper, m: Tableau, h: float, size: float) -> None:
     if s.adaptive == 0:
         s.jacobian_old = 1 if s.convergence > GOOD_EXACT_CONVERGENCE else 0
         return
-    s.jacobian_old = 1 if s.convergence > GOOD_CONVERGENCE else 0
+    s.jacobian_old = 1 if s.convergence > (GOOD_CONVERGENCE if s.unilateral == 0 else GOOD_WITH_CONTACTS) else 0
     quotient = step_divisor(s, m, size)
     if s.accepted_h != 0.0:  # predicted from the last two steps (Gustafsson 1994)
         predicted = s.accepted_h / abs(h) * (max(size, 1e-10) ** 2 / s.accepted_error) ** (1.0 / m.power) / SAFETY

@@ -74,7 +74,7 @@ def projected(equations: Equations, control: Projection | VelocityProjection) ->
     velocities = isinstance(control, VelocityProjection) or control.velocities
     limit = control.limit if control.limit is not None else equations.limits.residual
     project = equations.project if positions and velocities else _part(UnreducedSystem(equations), positions)
-    return StabilizedEquations(replace(equations, project=project, limits=replace(equations.limits, residual=limit)))
+    return StabilizedEquations(replace(equations, project=project, limits=equations.limits._replace(residual=limit)))
 
 
 def _part(system: UnreducedSystem, positions: bool) -> LinearSolveProgram:
@@ -163,7 +163,7 @@ def _with_invariants(
         f"{equations.name}_hold", wider.slots(t, x, u, p, initial), lean @ lean.T, side, z, outputs
     )
     rounds = 1 if once else equations.limits.projections
-    limits = replace(equations.limits, residual=limit or ROUNDING, projections=rounds, monitored=False)
+    limits = equations.limits._replace(residual=limit or ROUNDING, projections=rounds, monitored=False)
     return StabilizedEquations(replace(wider.equations, project=project, limits=limits), before)
 
 
@@ -280,7 +280,7 @@ def _without_projection(equations: Equations) -> StabilizedEquations:
 
 def _without_control(equations: Equations) -> StabilizedEquations:
     """Equations whose drift is not controlled, on request."""
-    return StabilizedEquations(replace(equations, project=None, limits=replace(equations.limits, residual=math.inf)))
+    return StabilizedEquations(replace(equations, project=None, limits=equations.limits._replace(residual=math.inf)))
 
 
 def _carried(equations: Equations, control: Callable[[Equations], StabilizedEquations]) -> StabilizedEquations:
