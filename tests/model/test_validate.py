@@ -454,7 +454,7 @@ def test_amounts_may_use_tables() -> None:
 def test_frozen_descriptions_are_checked_alike() -> None:
     system = cart().freeze()
     check_system(system)
-    broken = replace(system, bodies=(replace(system.bodies[0], mass=Number(-1.0)), *system.bodies[1:]))
+    broken = replace(system, bodies=(system.bodies[0]._replace(mass=Number(-1.0)), *system.bodies[1:]))
     with pytest.raises(ModelError, match="mass of body 'frame' is -1 kg; it must be positive"):
         check_system(broken)
     with pytest.raises(ModelError, match="'rear' names both a wheel and a wheel"):

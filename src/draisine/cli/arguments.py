@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from typing import TypeVar
 
 import draisine
@@ -55,6 +54,8 @@ def targets_of(rest: list[str], options: Collection[str] = ()) -> dict[str, floa
         name, sign, value = word[2:].partition("=")
         if not sign:
             if not waiting:
+                from difflib import get_close_matches  # only for the message
+
                 meant = get_close_matches(name, [option.replace("_", "-") for option in options], n=1)
                 raise ArgumentError(
                     f"--{name} needs a number, e.g. --{name} 1.0" + (f"; did you mean --{meant[0]}?" if meant else "")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -111,6 +113,22 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
         for name in (None, "store"):
             self.register("action", name, _Once)
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        """The formatter, which every argument is checked by, with the width of the terminal: argparse would ask `shutil` for it,
+        which imports all of Python's compression."""
+        return self.formatter_class(prog=self.prog, width=_columns() - 2)  # type: ignore[call-arg]  # its own parameter
+
+
+def _columns() -> int:
+    """The width of the terminal, as `shutil.get_terminal_size` has it."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given) > 0:
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]  # may be None
+    except (AttributeError, ValueError, OSError):
+        return 80  # closed, or no terminal
 
 
 class _Once(argparse._StoreAction):

@@ -35,12 +35,18 @@ def _switching() -> None:
     stepping_loop(implicit=True, switching=True, at_once=False)
 
 
+def _contacts() -> None:
+    stepping_loop(unilateral=True, at_once=False)
+    stepping_loop(implicit=True, unilateral=True, at_once=False)
+
+
 NEEDED = ("starts", "explicit methods")  # by every run
 LOOPS: dict[str, Callable[[], object]] = {
     "starts": lambda: solver_code(at_once=False),
     "explicit methods": lambda: stepping_loop(at_once=False),
     "implicit methods": lambda: stepping_loop(implicit=True, at_once=False),
     "switching": _switching,
+    "contacts that open": _contacts,
     "ensembles": compile_batches,
     "calls from Python": compile_calls,
 }

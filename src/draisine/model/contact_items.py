@@ -4,9 +4,7 @@ Those with `friction` (a `DryFriction`) are unilateral: they stick, slip and ope
 and whether it sticks.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from draisine.expr.expression import Call, Expr, Number
 from draisine.model.contact.dry_friction import DryFriction
@@ -15,14 +13,12 @@ from draisine.model.ground_profile import GroundFeature
 from draisine.model.items import ALL, GROUND, NOTHING, Coordinate, Parameter, ResidualConstraint, Vector
 
 
-@dataclass(frozen=True)
-class Wheel:
+class Wheel(NamedTuple):
     """A circle (or, with a tube, a torus) fixed to a body and in contact with the ground: it rolls, or slips by a contact law.
 
     `radius` is that of the center line of the tube; a knife-edge disk has `tube` = 0.
     """
 
-    usual = (True, True)  # by default it is closed and sticks
     name: str
     body: str
     center: Vector
@@ -32,6 +28,11 @@ class Wheel:
     contact: TangentialLaw = ROLLING
     friction: DryFriction | None = None  # then it may slip and leave the ground
     feature: GroundFeature | None = None  # of a profile, which it touches
+
+    @property
+    def usual(self) -> tuple[bool, bool]:
+        """Closed by default, and sticking."""
+        return True, True
 
     @property
     def place(self) -> tuple[Coordinate, Coordinate]:
@@ -45,8 +46,7 @@ class Wheel:
         return _lags(self.name, self.contact)
 
 
-@dataclass(frozen=True)
-class KnifeEdge:
+class KnifeEdge(NamedTuple):
     """A knife edge at a point: no velocity across the edge in the ground plane; `on_ground` also constrains its height."""
 
     name: str
@@ -56,15 +56,13 @@ class KnifeEdge:
     on_ground: bool = False
 
 
-@dataclass(frozen=True)
-class PointContact:
+class PointContact(NamedTuple):
     """A point of a body, or a sphere around it, that may touch the ground, the plane z = 0 of a frame, or another sphere.
 
     `on` is a frame, or the ground; with `on_radius` it is the center of a sphere, which is touched from outside, or, where it is
     negative, from inside.
     """
 
-    usual = (True, True)
     name: str
     point: str
     friction: DryFriction | None  # None: permanent, without slip
@@ -75,6 +73,11 @@ class PointContact:
     along: str | None = None  # axis of the point's frame, the direction of its track; None for x of what it touches
     across: Expr | None = None  # friction across the track, if it is another one than along it
     feature: GroundFeature | None = None  # of a profile, which it touches
+
+    @property
+    def usual(self) -> tuple[bool, bool]:
+        """Closed by default, and sticking."""
+        return True, True
 
     def amounts(self) -> dict[str, Expr]:
         """Lengths and coefficients, by name."""
@@ -96,17 +99,20 @@ class PointContact:
         return self.across / self.friction.static
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(NamedTuple):
     """A stop without friction: a coordinate, or another measure of the position, stays on one side of a bound."""
 
-    usual = (False, False)  # by default open: two stops of a joint are never closed at once
     name: str
     measure: Expr
     bound: Expr
     upper: bool  # whether the measure stays below it
     restitution: Expr = NOTHING
     unit: str = ""  # of the measure
+
+    @property
+    def usual(self) -> tuple[bool, bool]:
+        """Open by default: two stops of a joint are never closed at once."""
+        return False, False
 
     @property
     def gap(self) -> Expr:
@@ -123,17 +129,20 @@ class Stop:
         return ResidualConstraint(f"{self.name}_contact", ((f"{self.name}_normal", self.gap),), unit=self.unit)
 
 
-@dataclass(frozen=True)
-class JointFriction:
+class JointFriction(NamedTuple):
     """Dry friction against the rate of a coordinate, or of another measure of the position: a force, or a torque, of at most
     `static` while it sticks, and `kinetic` while it slips, whatever the load."""
 
-    usual = (True, False)  # by default it slips: joints of a loop that stick may depend on each other
     name: str
     measure: Expr
     static: Expr
     kinetic: Expr
     unit: str = ""  # of the measure
+
+    @property
+    def usual(self) -> tuple[bool, bool]:
+        """Slipping by default: joints of a loop that stick may depend on each other."""
+        return True, False
 
     @property
     def slip(self) -> Expr:
@@ -151,18 +160,21 @@ class JointFriction:
         return ResidualConstraint(f"{self.name}_rolling", slips, "velocity", f"{self.unit or '1'}/s")
 
 
-@dataclass(frozen=True)
-class ContactResistance:
+class ContactResistance(NamedTuple):
     """Dry resistance of a unilateral contact to rolling or drilling: a moment of at most a lever arm times the normal force.
 
     Its rows are speeds, angular velocities times the length `scale`; so the coefficient of its friction is lever/scale.
     """
 
-    usual = (True, False)
     of: str  # the contact
     kind: str  # "rolling" or "drilling"
     lever: Expr
     scale: Expr
+
+    @property
+    def usual(self) -> tuple[bool, bool]:
+        """Slipping by default."""
+        return True, False
 
     @property
     def name(self) -> str:
@@ -189,8 +201,7 @@ def resistances_of(contact: Wheel | PointContact) -> tuple[ContactResistance, ..
     return tuple(ContactResistance(contact.name, kind, lever, scale) for kind, lever in levers if lever is not None)
 
 
-@dataclass(frozen=True)
-class SurfaceContact:
+class SurfaceContact(NamedTuple):
     """Contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
 
     `matter` is the body whose material slides, if not the first: a wheel that spins in it. `velocity` is that of the second
@@ -199,7 +210,6 @@ class SurfaceContact:
     Without a law there is no tangential force. With `friction` the surfaces stick, slip, separate and land.
     """
 
-    usual = (True, True)
     name: str
     first: str
     surface: Vector
@@ -212,6 +222,11 @@ class SurfaceContact:
     velocity: Vector = (NOTHING, NOTHING, NOTHING)
     contact: TangentialLaw | None = None
     friction: DryFriction | None = None
+
+    @property
+    def usual(self) -> tuple[bool, bool]:
+        """Closed by default, and sticking."""
+        return True, True
 
     @property
     def lags(self) -> tuple[Coordinate, ...]:

@@ -103,5 +103,5 @@ def _permanent(contact: Contact, modes: Mapping[str, str]) -> Contact:
         if modes.get(one.name) == "open" and law is not None:
             rolling = one.kind == "rolling"
             law = law._replace(rolling_resistance=None) if rolling else law._replace(drilling_resistance=None)
-    contact = contact if law == contact.friction else replace(contact, friction=law)
-    return replace(contact, friction=None) if modes.get(contact.name) == "stick" else contact
+    contact = contact if law == contact.friction else contact._replace(friction=law)
+    return contact._replace(friction=None) if modes.get(contact.name) == "stick" else contact

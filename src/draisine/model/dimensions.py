@@ -236,17 +236,17 @@ def _power(a: _Found, exponent: float) -> _Found:
         return a
     if exponent == int(exponent) and abs(exponent) <= MAX_POWER:
         return a ** int(exponent)
-    powers = [power * exponent for power in a.dimension.powers]
+    powers = [power * exponent for power in a.dimension]
     plain = a == Unit(dimension=a.dimension) and all(power == int(power) for power in powers)
     return Unit(dimension=Dimension(*map(int, powers))) if plain else _root(a) if exponent == 0.5 else None
 
 
 def _root(a: Unit) -> Unit | None:
     """The unit whose square is this one."""
-    powers = [*a.dimension.powers, a.turns]
+    powers = [*a.dimension, a.turns]
     over, under = math.isqrt(a.ratio.numerator), math.isqrt(a.ratio.denominator)
     exact = a.ratio == Fraction(over**2, under**2) and all(power % 2 == 0 for power in powers)
-    return Unit(Fraction(over, under), Dimension(*[p // 2 for p in a.dimension.powers]), a.turns // 2) if exact else None
+    return Unit(Fraction(over, under), Dimension(*[p // 2 for p in a.dimension]), a.turns // 2) if exact else None
 
 
 # -------------------------------------------------------------------- the places of a description
@@ -273,7 +273,7 @@ def check_dimensions(system: System) -> None:
         measure = dimensions.of_expression(force.measure, f"measure of {where}")
         expected: str | Dimension | None = None
         if measure is not None:
-            conjugate = Dimension(*[a - b for a, b in zip(_ENERGY.powers, measure.powers, strict=True)])
+            conjugate = Dimension(*[a - b for a, b in zip(_ENERGY, measure, strict=True)])
             expected = _CONJUGATE.get(measure, conjugate)
         dimensions.check(force.amount, expected, f"amount of {where}")
 

@@ -106,7 +106,7 @@ def _unit(entry: Entry) -> str | None:
 
 def constraint_table(constraint: ResidualConstraint, system: System) -> dict[str, Any]:
     """The table of a constraint: the first named kind that reads back as the same constraint, otherwise its residuals."""
-    constants = {item.name for group in (system.parameters, system.tables) for item in group}
+    constants = {item.name for group in (system.parameters, system.functions) for item in group}
     for table in _candidates(constraint, constants):
         try:
             again = read_constraint(Model("scratch"), constraint.name, Entry("candidate", table))

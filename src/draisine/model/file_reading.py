@@ -83,6 +83,22 @@ def _add_table(model: Model, name: str, value: Any, where: str) -> None:
     model._add("tables", table)
 
 
+def _add_path(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("points", "segments", "curve", "between", "start", "heading", "closed", "width", "beyond")
+    model.path(
+        name,
+        entry.items("points") if entry.has("points") else None,
+        segments=entry.items("segments") if entry.has("segments") else None,
+        curve=entry.items("curve") if entry.has("curve") else None,
+        between=entry.items("between", [0, 1]),
+        start=entry.items("start", [0, 0]),
+        heading=entry.amount("heading", 0),
+        closed=entry.flag("closed", False),
+        width=entry.amount("width") if entry.has("width") else None,
+        beyond=entry.amount("beyond") if entry.has("beyond") else None,
+    )
+
+
 def _add_body(folder: str, model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("mass", "center_of_mass", "inertia", "description", "shapes")
     inertia: Any = None
@@ -260,6 +276,7 @@ _SECTIONS: _Sections = {
     "parameters": ("parameter", _add_parameter),
     "inputs": ("input", _add_input),
     "tables": ("table", _add_table),
+    "paths": ("path", _add_path),
     "bodies": ("body", partial(_add_body, "")),
     "points": ("point", _add_point),
     "parts": ("part", _add_part),

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from draisine.errors import ArgumentError, DraisineError, ModelError
 from draisine.expr.expression import Number
@@ -45,6 +45,9 @@ from draisine.model.shapes import shape_table
 from draisine.model.system import System
 from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, section, with_line
 from draisine.results.files import read_text
+
+if TYPE_CHECKING:
+    from draisine.model.contact.paths import GroundPath
 
 MAX_BODIES, MAX_ITEMS = 1_000, 5_000
 
@@ -195,6 +198,7 @@ def _long_sections(system: System, target: Path | None) -> list[tuple[str, dict[
     """Sections with one table per item."""
     return [
         ("tables", {t.name: _table(t) for t in system.tables}),
+        ("paths", {p.name: _path(p) for p in system.paths}),
         ("bodies", {b.name: _body(b, target) for b in system.bodies}),
         ("points", {p.name: _point(p) for p in system.points}),
         ("joints", {j.name: joint_table(j) for j in system.joints}),
@@ -233,6 +237,17 @@ def _table(table: Table) -> dict[str, Any]:
     axes = [axis.tolist() for axis in table.knots]
     knots = axes if len(axes) > 1 else axes[0]
     return {"knots": knots, "values": table.values.tolist(), "kind": table.kind, "outside": table.outside}
+
+
+def _path(path: GroundPath) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if path.points:
+        found["points"] = [list(point) for point in path.points]
+    elif path.curve is not None:
+        found |= {"curve": [str(part) for part in path.curve], "between": list(path.between)}
+    else:
+        found |= {"segments": [list(segment) for segment in path.segments], "start": list(path.start), "heading": path.heading}
+    return found | _given(closed=path.closed, width=path.width or 0.0) | {"beyond": path.beyond}
 
 
 def _body(body: Body, target: Path | None) -> dict[str, Any]:

@@ -4,10 +4,7 @@ Every amount is an expression of parameters (`Expr`). `Model` creates the items.
 to; inertia is about the center of mass.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from draisine.expr.expression import Expr, Number, names
 from draisine.model.ground_profile import Vertex
@@ -22,8 +19,7 @@ NOTHING = Number(0.0)
 ALL = Number(1.0)
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A named constant. It is an argument of the compiled code, not a number in it."""
 
     name: str
@@ -32,8 +28,7 @@ class Parameter:
     description: str = ""
 
 
-@dataclass(frozen=True)
-class DependentParameter:
+class DependentParameter(NamedTuple):
     """A named constant defined by other parameters: not an argument of the compiled code, but an expression in it."""
 
     name: str
@@ -42,8 +37,7 @@ class DependentParameter:
     description: str = ""
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """An external input: a torque, a force, a road profile."""
 
     name: str
@@ -51,8 +45,7 @@ class Input:
     description: str = ""
 
 
-@dataclass(frozen=True)
-class Inertia:
+class Inertia(NamedTuple):
     """Moments and products of inertia about the center of mass, as entries of the tensor: xy = −∫ x y dm."""
 
     xx: Expr
@@ -63,8 +56,7 @@ class Inertia:
     zx: Expr = NOTHING
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(NamedTuple):
     """A rigid body: mass, center of mass and inertia in its own axes."""
 
     name: str
@@ -72,19 +64,17 @@ class Body:
     center_of_mass: Vector
     inertia: Inertia
     description: str = ""
-    shapes: tuple[BodyShape, ...] = ()  # for drawing; generated if empty
+    shapes: tuple["BodyShape", ...] = ()  # for drawing; generated if empty
 
 
-@dataclass(frozen=True)
-class Rotate:
+class Rotate(NamedTuple):
     """Rotation about an axis by an angle that is constant or affine in one coordinate of the joint."""
 
     axis: str
     angle: Expr
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A named point of a body, in the body's axes; with an orientation it is a frame with its own axes."""
 
     name: str
@@ -93,8 +83,7 @@ class Point:
     orientation: tuple[Rotate, ...] = ()
 
 
-@dataclass(frozen=True)
-class Coordinate:
+class Coordinate(NamedTuple):
     """A joint coordinate, the name of its rate, and the range in which choices of independent velocities are assessed."""
 
     name: str
@@ -105,23 +94,20 @@ class Coordinate:
     high: float = 1.0
 
 
-@dataclass(frozen=True)
-class Velocity:
+class Velocity(NamedTuple):
     """A velocity with its unit."""
 
     name: str
     unit: str
 
 
-@dataclass(frozen=True)
-class Translate:
+class Translate(NamedTuple):
     """Translation along the axes; each component is constant or affine in one coordinate of the joint."""
 
     by: Vector
 
 
-@dataclass(frozen=True)
-class Ball:
+class Ball(NamedTuple):
     """Free rotation: a unit quaternion (four coordinates, scalar first) and angular velocity in body axes (three velocities)."""
 
     quaternion: tuple[str, str, str, str]
@@ -137,8 +123,7 @@ class Ball:
         return tuple(Velocity(n, "rad/s") for n in self.rates)
 
 
-@dataclass(frozen=True)
-class Float:
+class Float(NamedTuple):
     """Free motion: position in the parent's axes, unit quaternion, and the twist η = (V, Ω) in body axes."""
 
     position: tuple[str, str, str]
@@ -155,8 +140,7 @@ class Float:
         return (*(Velocity(n, "m/s") for n in self.velocity), *(Velocity(n, "rad/s") for n in self.rates))
 
 
-@dataclass(frozen=True)
-class Glide:
+class Glide(NamedTuple):
     """Planar motion in the ground's x–y plane: position, heading (a coordinate with its own rate), and the velocity in body axes,
     in which the constraints of knife edges and wheels do not depend on the heading."""
 
@@ -176,8 +160,7 @@ class Glide:
 Displacement = Rotate | Translate | Ball | Float | Glide
 
 
-@dataclass(frozen=True)
-class Joint:
+class Joint(NamedTuple):
     """An edge of the tree of bodies: a chain of displacements [T, B] from the parent's frame to the child's."""
 
     name: str
@@ -193,8 +176,7 @@ class Joint:
         return (*own, *(Velocity(c.rate, f"{c.unit}/s") for c in self.coordinates if c.rate))
 
 
-@dataclass(frozen=True)
-class ResidualConstraint:
+class ResidualConstraint(NamedTuple):
     """A constraint in addition to the joints: named residuals that stay zero.
 
     `level` is "position" for f(q, t) = 0 and "velocity" for g(q, t)·v + g₀(q, t) = 0. Loop closures, gears, cables and prescribed
@@ -215,8 +197,7 @@ class ResidualConstraint:
         return "" if residual in self.plain else self.unit
 
 
-@dataclass(frozen=True)
-class Ground:
+class Ground(NamedTuple):
     """The ground surface z = x tan(slope) + y tan(bank) + height(x, y, t).
 
     `velocity` is that of the ground's material along x and y, as a function of position and time: a belt, a turntable. Along z
@@ -228,7 +209,7 @@ class Ground:
     bank: Expr = NOTHING
     height: Expr = NOTHING
     velocity: tuple[Expr, Expr] = (NOTHING, NOTHING)
-    shapes: tuple[BodyShape, ...] = ()  # for drawing: rails, walls
+    shapes: tuple["BodyShape", ...] = ()  # for drawing: rails, walls
     profile: tuple[Vertex, ...] = ()  # planes with edges between them, in place of slope and height
     friction: Expr = ALL
 
@@ -243,8 +224,7 @@ class Ground:
         return self.height == NOTHING and self.velocity == (NOTHING, NOTHING) and not self.profile
 
 
-@dataclass(frozen=True)
-class GeneralizedForce:
+class GeneralizedForce(NamedTuple):
     """A generalized force conjugate to a measure: power = amount · d(measure)/dt; for a joint torque the joint's coordinate."""
 
     name: str
@@ -252,8 +232,7 @@ class GeneralizedForce:
     amount: Expr
 
 
-@dataclass(frozen=True)
-class Wrench:
+class Wrench(NamedTuple):
     """A force and a torque at a named point, in body or world axes."""
 
     name: str
@@ -263,16 +242,14 @@ class Wrench:
     axes: str = "world"
 
 
-@dataclass(frozen=True)
-class Potential:
+class Potential(NamedTuple):
     """A potential energy as an expression of coordinates and position-level measures."""
 
     name: str
     energy: Expr
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """A named quantity: usable as initial condition, in plots, events and control laws."""
 
     name: str
@@ -281,8 +258,7 @@ class Output:
     description: str = ""
 
 
-@dataclass(frozen=True)
-class ModelEvent:
+class ModelEvent(NamedTuple):
     """An event defined by the model, such as falling over."""
 
     name: str

@@ -264,8 +264,8 @@ def referred_to(system: System, body: str) -> System:
     chain, coordinates = glide(label) if planar_base else free(label)
     reversed_joints = {base.name: Joint(f"{label}_motion", GROUND, body, chain, coordinates)}
     for joint in path[:-1]:
-        reversed_joints[joint.name] = replace(
-            joint, parent=joint.child, child=joint.parent, chain=_inverse(joint.chain, joint.name)
+        reversed_joints[joint.name] = joint._replace(
+            parent=joint.child, child=joint.parent, chain=_inverse(joint.chain, joint.name)
         )
     return replace(system, joints=tuple(reversed_joints.get(j.name, j) for j in system.joints), independent=())
 

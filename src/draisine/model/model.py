@@ -24,6 +24,7 @@ from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Number, did_you_mean, evaluate_number, names
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
+from draisine.model import contact as contacts
 from draisine.model.builders import ConstraintBuilders, JointBuilders, Turns, turns_of
 from draisine.model.contact.dry_friction import IMPACT_ORDERS, DryFriction, dry_friction
 from draisine.model.contact.laws import ROLLING, Rolling, TangentialLaw
@@ -55,6 +56,7 @@ from draisine.model.system import System
 from draisine.model.validate import check_system, check_system_name
 
 if TYPE_CHECKING:
+    from draisine.model.contact.paths import GroundPath
     from draisine.model.shapes import BodyShape, Given
 
 
@@ -117,6 +119,32 @@ class Model(JointBuilders, ConstraintBuilders):
     def table(self, name: str, knots: Sequence[Any], values: Any, kind: Kind = "spline", outside: Outside = "slope") -> Table:
         """A tabulated function of one or two variables, called by name in expressions."""
         return self._add("tables", Table(name, knots, values, kind, outside))
+
+    def path(
+        self,
+        name: str,
+        points: Sequence[Sequence[Amount]] | None = None,
+        *,
+        segments: Sequence[Sequence[Amount]] | None = None,
+        curve: Sequence[Amount] | None = None,
+        between: Sequence[Amount] = (0.0, 1.0),
+        start: Sequence[Amount] = (0.0, 0.0),
+        heading: Amount = 0.0,
+        closed: bool = False,
+        width: Amount | None = None,
+        beyond: Amount | None = None,
+    ) -> GroundPath:
+        """A smooth path on the ground, whose coordinates `path.along` and `path.across` are for the functions of
+        `dr.contact.roads`; in expressions they are NAME_along(x, y) and NAME_across(x, y).
+
+        Its shape is one of these: a quintic spline through `points` (x, y); `segments` (length, curvature) or (length, curvature
+        at the beginning, at the end), from `start` and `heading` on: straight lines, arcs and clothoids; or a `curve` of
+        expressions x, y of p `between` two values. The coordinates hold up to a `width` on both sides, by default half the
+        reach of the path and 20 m at most; farther away they are not finite, and a run ends there. A path that is not `closed`
+        goes on straight `beyond` both ends, by default for 50 m.
+        """
+        shape = contacts.GroundPath.described(name, points, segments, curve, between, start, heading, closed, width, beyond)
+        return self._add("paths", shape)
 
     def gravity(self, amount: Amount | Sequence[Amount]) -> None:
         """Set gravity: its magnitude along −z, or the vector of the acceleration of free fall in the axes of the ground.

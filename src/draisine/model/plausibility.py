@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from draisine.model.contact_items import Wheel
 from draisine.model.items import Body
 from draisine.model.system import System
 from draisine.model.vocabulary import amounts, joint_amounts
+
+if TYPE_CHECKING:
+    from draisine.expr.path_functions import CurveFunction
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -292,7 +295,7 @@ def lost_masses(system: System, parameters: Mapping[str, float] | None = None) -
     A mass is lost beside another if adding it to the other changes nothing, and digits of a subnormal number are lost already.
     """
     values = system.parameter_values(parameters or {})
-    tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in system.tables}
+    tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in system.functions}
     masses = {body.name: evaluate_number(body.mass, values, tables) for body in system.bodies if body.mass != Number(0.0)}
     if not masses:
         return ()
@@ -319,7 +322,7 @@ class ParameterRules:
     defaults: frozenset[str]  # names of parameters at their default values
     rules: tuple[Rule, ...]  # that varied parameters can violate
     amounts: Mapping[str, Expr]  # that depend on varied parameters, and others used by these rules
-    tables: tuple[Table, ...] = field(default=(), repr=False)
+    tables: tuple[Table | CurveFunction, ...] = field(default=(), repr=False)
 
     @staticmethod
     def of(system: System, given: Mapping[str, float], varied: frozenset[str] = frozenset()) -> ParameterRules:
@@ -327,7 +330,9 @@ class ParameterRules:
         known = {parameter.name: parameter.default for parameter in system.parameters}
         everything = {where: substitute(expr, system.definitions) for where, expr in amounts(system)}
         all_rules = tuple(rules(system))
-        every = ParameterRules(known | dict(given), varied, frozenset(known) - set(given), all_rules, everything, system.tables)
+        every = ParameterRules(
+            known | dict(given), varied, frozenset(known) - set(given), all_rules, everything, system.functions
+        )
         settled = {where: every._number(where) for where, expr in everything.items() if not names(expr) & varied}
         arrays = {where: np.array([number]) for where, number in settled.items()}
         for rule in all_rules:
@@ -336,7 +341,7 @@ class ParameterRules:
         left = tuple(rule for rule in all_rules if not arrays.keys() >= set(rule.needs))
         needed = {where for rule in left for where in rule.needs}
         kept = {where: expr for where, expr in everything.items() if where in needed or where not in settled}
-        return ParameterRules(every.values, varied, every.defaults - varied, left, kept, system.tables)
+        return ParameterRules(every.values, varied, every.defaults - varied, left, kept, system.functions)
 
     def first_violations(self, columns: Mapping[str, Reals]) -> NDArray[np.intp]:
         """For each sample of the varied parameters the index in `reasons` of the first violation, or −1."""

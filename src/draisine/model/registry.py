@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from draisine.model.dimensions import MEASURES, Dimensions
 from draisine.model.items import Joint, Output, Vector
 from draisine.model.quantities import Amount, amount_in, expression_of
 from draisine.model.validate import check_name
+from draisine.program.arguments import wrong_call
 from draisine.results.control_characters import one_line, refuse_control_characters
 
 KINDS = {
@@ -36,6 +36,7 @@ KINDS = {
     "wrenches": "a wrench",
     "potentials": "a potential",
     "tables": "a table",
+    "paths": "a path",
     "outputs": "an output",
     "events": "an event",
     "parts": "a part",
@@ -66,7 +67,7 @@ class ItemRegistry:
         description = getattr(item, "description", "")
         refuse_control_characters(f"the description of {KINDS[kind].split()[-1]} {item.name!r}", description)
         if description != one_line(description):
-            item = replace(item, description=one_line(description))
+            item = item._replace(description=one_line(description))
         if item.name in self._items[kind]:
             raise ModelError(f"{self.name!r} already has {KINDS[kind]} {item.name!r}; choose another name")
         self._items[kind][item.name] = item
@@ -149,8 +150,8 @@ def _with_checked_texts(method: FunctionType) -> Callable[..., Any]:
         signature = signature or inspect.signature(method)
         try:
             given = signature.bind(*args, **kwargs).arguments
-        except TypeError:
-            return method(*args, **kwargs)  # a missing or unknown argument, reported by Python
+        except TypeError as problem:
+            raise wrong_call(method.__name__, signature, kwargs, problem) from None
         for name in texts:
             if not isinstance(given.get(name, ""), str | None):
                 raise ModelError(f"{method.__name__}: {name} must be a text, got {given[name]!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,8 @@ from draisine.model.items import (
 )
 
 if TYPE_CHECKING:
+    from draisine.expr.path_functions import CurveFunction
+    from draisine.model.contact.paths import GroundPath
     from draisine.parts.record import Part
 
 
@@ -81,6 +83,7 @@ class System:
     point_contacts: tuple[PointContact, ...] = ()
     stops: tuple[Stop, ...] = ()
     joint_frictions: tuple[JointFriction, ...] = ()
+    paths: tuple[GroundPath, ...] = ()
     parts: tuple[Part, ...] = ()  # assemblies to which items belong
     impacts: str = IMPACT_ORDERS[0]  # of contacts that collide at the same time
     impacts_without_collision: bool = False  # where no motion satisfies the law of friction
@@ -96,6 +99,11 @@ class System:
     def _hash(self) -> int:
         """Computed once: derivations are cached by it, and it covers every expression of the description."""
         return hash(tuple(getattr(self, f.name) for f in fields(self)))
+
+    @cached_property
+    def functions(self) -> tuple[Table | CurveFunction, ...]:
+        """Functions of expressions that the description defines: tables, and coordinates of paths."""
+        return (*self.tables, *(function for path in self.paths for function in path.functions))
 
     @cached_property
     def definitions(self) -> dict[str, Expr]:
@@ -169,7 +177,7 @@ class System:
         if not self.ground.profile:
             return self.wheels
         return tuple(
-            replace(wheel, name=f"{wheel.name}_{feature.name}", feature=feature)
+            wheel._replace(name=f"{wheel.name}_{feature.name}", feature=feature)
             for wheel in self.wheels
             for feature in features_of(self.ground.profile, self.parameter_values())
         )
@@ -184,7 +192,7 @@ class System:
                 continue
             for feature in features_of(self.ground.profile, self.parameter_values()):
                 if not feature.is_edge or point.radius != NOTHING:
-                    found.append(replace(point, name=f"{point.name}_{feature.name}", feature=feature))
+                    found.append(point._replace(name=f"{point.name}_{feature.name}", feature=feature))
         return tuple(found)
 
     @property

@@ -91,6 +91,7 @@ def _check_names(system: System) -> None:
     contacts += [(c.name, "a stop") for c in system.stops] + [(c.name, "a friction") for c in system.joint_frictions]
     functions = [(name, "a function of expressions") for name in sorted(FUNCTIONS | OPERATORS)]
     functions += [(table.name, "a table") for table in system.tables]
+    functions += [(own.name, f"a coordinate of path {path.name!r}") for path in system.paths for own in path.functions]
     joints = [(j.name, "a joint") for j in system.joints]
     forces = [(f.name, "a generalized force") for f in system.generalized_forces], [(f.name, "a wrench") for f in system.wrenches]
     potentials = [(p.name, "a potential") for p in system.potentials]

@@ -95,7 +95,7 @@ def _vocabulary(system: System) -> _Vocabulary:
     groups: tuple[tuple[Any, ...], ...] = (system.bodies, system.points, system.wheels, system.edges, system.joints)
     groups += (system.surface_contacts, system.point_contacts)
     frames = (GROUND, *(item.name for group in groups for item in group))
-    return _Vocabulary(values, frames, FUNCTIONS | OPERATORS | {table.name for table in system.tables})
+    return _Vocabulary(values, frames, FUNCTIONS | OPERATORS | {function.name for function in system.functions})
 
 
 def amounts(system: System) -> Iterator[tuple[str, Expr]]:

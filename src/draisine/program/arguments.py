@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnitError, UnknownNameError
+from draisine.expr.expression import did_you_mean
 from draisine.expr.tree import short
 from draisine.expr.units import Measured, quantity_in
 from draisine.numerics.number_range import refuse_huge_integers, refuse_masked
@@ -49,6 +50,7 @@ _EXAMPLES = {
 _MAPPINGS = ("start", "at", "fixed", "near", "guess", *_EXAMPLES)
 _NAMES = ("free", "states", "outputs", "controls", "sensitivity")
 _NAMES_OR_MAPPING = ("unknown", "measured")
+_FORM = 8  # arguments in the form of a call that an error message shows
 _PLAIN = (str, bytes, Number, list, tuple, set, frozenset, np.ndarray, bool)
 
 
@@ -61,8 +63,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             bound = signature.bind(*args, **kwargs)
-        except TypeError:
-            return function(*args, **kwargs)  # a missing or unknown argument, reported by Python
+        except TypeError as problem:
+            raise wrong_call(function.__name__, signature, kwargs, problem) from None
         for name, given in bound.arguments.items():
             refuse_huge_integers(f"{function.__name__}: {name}", given)
             if name != "data":  # there, masked samples are missing ones
@@ -73,6 +75,20 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         return function(*bound.args, **bound.kwargs)
 
     return call
+
+
+def wrong_call(function: str, signature: inspect.Signature, keywords: Iterable[str], problem: TypeError) -> ArgumentError:
+    """The error for a call with a missing, unknown or doubled argument: the name that was meant, or the form of the call."""
+    parameters = [p for p in signature.parameters.values() if p.name != "self"]
+    known = [p.name for p in parameters]
+    for keyword in keywords:
+        if keyword not in known:
+            return ArgumentError(f"{function}: there is no argument {keyword!r}{did_you_mean(keyword, known)}")
+    keyword_only = next((i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), None)
+    if keyword_only is not None:
+        known.insert(keyword_only, "*")
+    form = ", ".join(known if len(known) <= _FORM else [*known[:_FORM], "…"])
+    return ArgumentError(f"{function}: {problem}; it is called as {function}({form})")
 
 
 def checked_argument(function: str, name: str, given: Any) -> Any:
@@ -100,7 +116,7 @@ def _model(function: str, name: str, given: Any) -> Any:
 ACROSS_MODES = frozenset(
     {
         *("simulate", "compute", "consistent_start", "ensemble", "derive", "draw"),
-        *("limit_cycle", "follow_cycle", "state_transition", "estimate"),
+        *("limit_cycle", "follow_cycle", "state_transition", "estimate", "filter"),
         "certify",  # in given modes; refuses others by itself
     }
 )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import CompilationError, ExpressionError
+from draisine.expr.tables import NEAREST_POINTS
 from draisine.program import opcodes as op
 from draisine.program.digest import digest_of
 from draisine.program.tape import Callee, Instruction, Tape, has_switching_operations
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 _SHORT = 100_000  # instructions
+_MOST_KEPT = 500
+_SCALAR: dict[int, Callee] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,41 @@ class CasadiCode:
         return has_switching_operations(self.tape)
 
 
+@dataclass(frozen=True, eq=False)
+class TapeCode:
+    """Code that was written as a tape; the CasADi function is built from it if it is needed."""
+
+    name: str
+    tape: Tape
+    inputs: tuple[tuple[int, int], ...]  # shapes
+    outputs: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        digested = digest_of(repr((self.inputs, self.outputs)).encode())
+        for line in self.tape:
+            digested.update(repr((line.operation, line.inputs, line.outputs)).encode())
+            if line.numbers is not None:
+                digested.update(line.numbers.tobytes())
+            elif line.constant is not None:
+                digested.update(line.constant.hex().encode())
+            if line.callee is not None:
+                digested.update(line.callee.code.fingerprint.encode())
+        return digested.hexdigest()
+
+    @cached_property
+    def operations(self) -> int:
+        return sum(line.operation not in op.PLUMBING for line in self.tape)
+
+    @cached_property
+    def can_switch(self) -> bool:
+        return has_switching_operations(self.tape)
+
+    @cached_property
+    def function(self) -> ca.Function:
+        return function_of_tape(self.name, self.tape, self.inputs, self.outputs)
+
+
 @cache
 def _numbers() -> Mapping[int, int]:
     """CasADi's operation numbers → ours."""
@@ -81,11 +119,33 @@ def _plumbing() -> frozenset[int]:
     return frozenset(theirs for theirs, ours in _numbers().items() if ours in op.PLUMBING)
 
 
+def calls_nearest_points(arguments: Sequence[ca.SX], results: Sequence[ca.SX]) -> bool:
+    """Whether results call functions that find the nearest points of curves: CasADi takes milliseconds to compare two such calls.
+    Value numbering of compiled code merges them, too."""
+    import casadi as ca
+
+    if not NEAREST_POINTS:
+        return False
+    made = ca.Function("calls", list(arguments), list(results), {"allow_free": True})
+    return any(name in f.name() for f in made.find_functions(0) for name in NEAREST_POINTS)
+
+
 def callee_of(function: ca.Function) -> Callee:
-    """The callee of a call node, from a function."""
+    """The callee of a call node, from a function. Those of scalars are kept with their tapes: tables are called often."""
+    scalar = function.class_name() != "SXFunction"
+    if not scalar:
+        return _callee_of(function, False)
+    key = function.__hash__()  # its address, which belongs to it as long as it is kept
+    kept = _SCALAR.pop(key, None) or _callee_of(function, True)
+    _SCALAR[key] = kept  # the last is the one most recently used
+    if len(_SCALAR) > _MOST_KEPT:
+        _SCALAR.pop(next(iter(_SCALAR)))
+    return kept
+
+
+def _callee_of(function: ca.Function, scalar: bool) -> Callee:
     input_sizes = tuple(function.nnz_in(i) for i in range(function.n_in()))
     output_sizes = tuple(function.nnz_out(i) for i in range(function.n_out()))
-    scalar = function.class_name() != "SXFunction"
     return Callee(function.name(), input_sizes, output_sizes, CasadiCode(function), function.__hash__(), scalar)
 
 

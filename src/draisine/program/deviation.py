@@ -7,7 +7,7 @@ system; its error is a short function of the state, which is taken out of its ta
 from __future__ import annotations
 
 from draisine.program import opcodes as op
-from draisine.program.graph import TapeCode
+from draisine.program.casadi_functions import TapeCode
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.tape import Instruction, Tape

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ from draisine.results.base import html_table
 from draisine.results.control_characters import refuse_control_characters
 
 
-@dataclass(frozen=True)
-class GroundPose:
+class GroundPose(NamedTuple):
     """Where a tree of bodies stands on the ground: the coordinates that shift and turn all of it."""
 
     coordinates: tuple[str, ...]  # all of the tree
@@ -63,8 +62,7 @@ def _pairs(given: list[list[str]]) -> tuple[tuple[str, str], ...]:
 NO_STRUCTURE = Structure()
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A named quantity: a coordinate, velocity, input, parameter, multiplier or output."""
 
     name: str
@@ -73,8 +71,7 @@ class Quantity:
     default: float = 0.0
 
 
-@dataclass(frozen=True)
-class DependentQuantity:
+class DependentQuantity(NamedTuple):
     """A parameter defined by an expression of the parameters; `default` is its value at their defaults."""
 
     name: str
@@ -98,8 +95,7 @@ class Kind(StrEnum):
     HIDDEN = "hidden"  # a hidden constraint, found by differentiation
 
 
-@dataclass(frozen=True)
-class Constraint:
+class Constraint(NamedTuple):
     """A named residual. `level` is "position", "velocity" or, for conditions on multipliers, "acceleration"."""
 
     name: str
@@ -112,8 +108,7 @@ class Constraint:
 YIELDING = 10.0
 
 
-@dataclass(frozen=True)
-class ValidRange:
+class ValidRange(NamedTuple):
     """An output that has to stay in a range for the data of the model to hold: a run outside of it has a warning."""
 
     output: str
@@ -195,8 +190,7 @@ ENERGIES = ("kinetic_energy", "potential_energy", "work")  # of a report, in J
 FIXED_STEP_RESIDUAL = 1e-11  # above it methods with a fixed step project states onto their constraints
 
 
-@dataclass(frozen=True)
-class RunLimits:
+class RunLimits(NamedTuple):
     """Limits for simulations: when to change the independent velocities, when and how often to project."""
 
     condition: float = 100.0  # condition number above which a simulation changes its independent velocities
@@ -206,6 +200,9 @@ class RunLimits:
     projections: int = 4  # maximum per step; one is enough unless the drift is large
     monitored: bool = True  # whether a run ends where the residual stays large after these; not if invariants are part of it
     length: float = 1.0  # typical length, relative to which a residual is large
+
+
+USUAL_LIMITS = RunLimits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +252,7 @@ class Equations:
     event_list: tuple[Event, ...] = ()
     quaternions: tuple[tuple[str, str, str, str], ...] = ()  # coordinates that are unit quaternions, scalar first
     extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …
-    limits: RunLimits = RunLimits()
+    limits: RunLimits = USUAL_LIMITS
     alternates: tuple[tuple[str, ...], ...] = ()
     rows: tuple[str, ...] = ()  # names of the constraint rows that are solved for, where a run may have to take others
     with_independent: Callable[[tuple[str, ...]], Equations] | None = None
@@ -403,7 +400,7 @@ def _header(e: Equations, write: Callable[[Any], Header | None]) -> Header:
         if entry.name in _PROGRAMS:
             header[entry.name] = write(value)
         elif entry.name in _RECORDS:
-            header[entry.name] = [[getattr(record, f.name) for f in fields(record)] for record in value]
+            header[entry.name] = [[getattr(record, name) for name in record.__match_args__] for record in value]
         elif entry.name == "limits":
             header[entry.name] = [value.condition, value.residual, value.projections, value.monitored, value.length]
         elif entry.name == "force_outputs":
@@ -419,7 +416,7 @@ def _restored(header: Header, read: Callable[[Header | None], Any]) -> Equations
     values = dict(header)
     for name, record in _RECORDS.items():
         values[name] = tuple(record(*entries) for entries in header[name])
-    values["constraints"] = tuple(replace(c, kind=Kind(c.kind)) for c in values["constraints"])
+    values["constraints"] = tuple(c._replace(kind=Kind(c.kind)) for c in values["constraints"])
     for name in _PROGRAMS:
         values[name] = read(header[name])
     values["force_outputs"] = frozenset(header["force_outputs"])

@@ -127,6 +127,15 @@ def with_modes(equations: Equations, modes: tuple[tuple[str, Mode], ...]) -> Equ
     )
 
 
+@lru_cache(maxsize=32)
+def modes_as_parameters(equations: Equations) -> Equations:
+    """The equations in any one mode, without unilateral contacts: their modes are parameters."""
+    none = dict.fromkeys(("contact_margins", "contact_terms", "contact_system", "monitor", "events", "causes"))
+    none |= dict.fromkeys(("usual_dynamics", "usual_margins", "usual_project", "inverse_dynamics"))
+    made = replace(equations, parameters=equations.arguments, mode_parameters=(), unilateral=(), event_list=())
+    return replace(made, **none)  # type: ignore[arg-type]
+
+
 def _with_residuals(program: Program, kept: list[int]) -> Program:
     """A program with some of its residuals."""
     symbols = program.symbols()

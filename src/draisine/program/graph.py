@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations
-from draisine.program.casadi_functions import function_of_tape
-from draisine.program.digest import digest_of
+from draisine.program.casadi_functions import TapeCode
 from draisine.program.interpreter import run_tape
 from draisine.program.program import Program, Slot
 from draisine.program.ssa import CALL, CONSTANT, INPUT, NUMBERS, RESULT, SSA
 from draisine.program.table_breaks import Breaks, breaks_of
-from draisine.program.tape import Callee, Instruction, Tape, has_switching_operations
+from draisine.program.tape import Callee, Instruction
 
 if TYPE_CHECKING:
-    import casadi as ca
+    pass
 
 
 @dataclass
@@ -40,7 +38,7 @@ class Graph(SSA):
         return operands[0] if operation in op.COPIES else self.add(operation, operands, detail)
 
     def inlines(self, callee: Callee) -> bool:
-        return callee.code.can_switch
+        return (callee.scalar or callee.code.can_switch) and not callee.is_nearest_point
 
     def details(self, callee: Callee) -> Mapping[int, Breaks]:
         return breaks_of(callee) if callee.scalar else {}
@@ -119,38 +117,3 @@ class Graph(SSA):
 
 
 # --------------------------------------------------------------------------------------------------- code from a tape
-
-
-@dataclass(frozen=True, eq=False)
-class TapeCode:
-    """Code that was written as a tape; the CasADi function is built from it if it is needed."""
-
-    name: str
-    tape: Tape
-    inputs: tuple[tuple[int, int], ...]  # shapes
-    outputs: tuple[tuple[int, int], ...]
-
-    @cached_property
-    def fingerprint(self) -> str:
-        digested = digest_of(repr((self.inputs, self.outputs)).encode())
-        for line in self.tape:
-            digested.update(repr((line.operation, line.inputs, line.outputs)).encode())
-            if line.numbers is not None:
-                digested.update(line.numbers.tobytes())
-            elif line.constant is not None:
-                digested.update(line.constant.hex().encode())
-            if line.callee is not None:
-                digested.update(line.callee.code.fingerprint.encode())
-        return digested.hexdigest()
-
-    @cached_property
-    def operations(self) -> int:
-        return sum(line.operation not in op.PLUMBING for line in self.tape)
-
-    @cached_property
-    def can_switch(self) -> bool:
-        return has_switching_operations(self.tape)
-
-    @cached_property
-    def function(self) -> ca.Function:
-        return function_of_tape(self.name, self.tape, self.inputs, self.outputs)

@@ -6,6 +6,7 @@ large SX callee remains a function. `graph` has the same form for analyses of se
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,6 +23,7 @@ INPUT, CONSTANT, NUMBERS, SEARCH, FETCH, SELECT, CALL, RESULT = range(-1, -9, -1
 
 FREE = frozenset({INPUT, CONSTANT, NUMBERS})  # values that need no computation
 
+_COORDINATES = re.compile(r"(?!fwd|adj|jac).*_foot_order[0-9]$")  # of paths (`expr/path_functions.py`), at many places
 _LARGE = 100  # instructions; a callee of this length or more is not inlined
 
 
@@ -140,6 +142,8 @@ class SSA:
 
     def inlines(self, callee: Callee) -> bool:
         """Whether the values of a callee are appended in place of a call."""
+        if callee.is_nearest_point or _COORDINATES.match(callee.name):
+            return False
         return callee.scalar or len(callee.tape) - callee.input_offsets[-1] - callee.output_offsets[-1] < _LARGE
 
     def details(self, callee: Callee) -> Mapping[int, Any]:

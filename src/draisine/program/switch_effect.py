@@ -161,6 +161,8 @@ class _Surface:
         for k in sorted(self._graph.reached([argument])):
             if not moved.isdisjoint(self._graph.values[k].operands) and self._graph.values[k].kind not in (CALL, RESULT):
                 moved.add(k)
+        if argument not in moved:  # depends on the input by a call only
+            return np.full(_COUNT, np.nan)
         order = sorted(moved - {node})
         with np.errstate(all="ignore"):
             for _ in range(_ITERATIONS):

@@ -21,8 +21,9 @@ from typing import TypeVar
 from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
 from draisine.program.branch_graph import BranchGraph
+from draisine.program.casadi_functions import TapeCode
 from draisine.program.equations import Equations
-from draisine.program.graph import Graph, TapeCode
+from draisine.program.graph import Graph
 from draisine.program.linear_solve import Condensed, LinearSolveProgram
 from draisine.program.one_sided_limits import jumps_of_results
 from draisine.program.program import DaeResidual, Program, Slot

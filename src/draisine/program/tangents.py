@@ -17,7 +17,7 @@ _CONSTANT = frozenset(
 
 
 class Tangents:
-    """Derivatives of nodes, as nodes. None is zero. A call has no derivative here; its value is NaN."""
+    """Derivatives of nodes, as nodes. None is zero. Calls have no derivative here, NaN, but for the nearest point of a curve."""
 
     def __init__(self, graph: Graph, seeds: Mapping[int, int]) -> None:
         self.graph = graph
@@ -38,12 +38,40 @@ class Tangents:
         d = [self._known[i] for i in operands]
         if all(one is None for one in d):
             return None
-        if operation in (CALL, RESULT):
-            return g.constant(math.nan)
+        if operation == CALL:
+            return self._moved(k) if g.callees[g.values[k].detail].is_nearest_point else g.constant(math.nan)
+        if operation == RESULT:
+            return self._carried(k)
         if len(operands) == 1:
             assert d[0] is not None
             return _UNARY[operation](g, operands[0], k, d[0])
         return _BINARY[operation](g, operands, k, d)
+
+    def _moved(self, call: int) -> int:
+        """The rate of the arc length of the nearest point of a curve, (ẋ x₁ + ẏ y₁)/(x₁² + y₁² − 2 (x − x₀) x₂ − 2 (y − y₀) y₂),
+        with the coefficients of its Taylor series there, which are results of the call: r, x₀, …, x₅, y₀, …, y₅."""
+        g = self.graph
+        moves, steep = None, g.constant(0.0)
+        for number, place in enumerate(g.values[call].operands):
+            zeroth, first, second = (g.add(RESULT, (call,), 1 + 6 * number + k) for k in range(3))
+            rate = self._known[place]
+            moves = _sum(g, moves, _times(g, first, rate))
+            bent = g.add(op.MUL, (g.add(op.SUB, (place, zeroth)), g.add(op.MUL, (g.constant(2.0), second))))
+            steep = g.add(op.ADD, (steep, g.add(op.SUB, (g.add(op.MUL, (first, first)), bent))))
+        assert moves is not None
+        return g.add(op.DIV, (moves, steep))
+
+    def _carried(self, result: int) -> int | None:
+        """The rate of a result of a call: of the nearest point of a curve ṙ, and (k + 1) x₍ₖ₊₁₎ ṙ for Taylor's coefficients."""
+        g = self.graph
+        (call,), number = g.values[result].operands, g.values[result].detail
+        rate = self._known[call]
+        if number == 0 or rate is None or not g.callees[g.values[call].detail].is_nearest_point:
+            return rate
+        power = (number - 1) % 6
+        if power == 5:
+            return None
+        return g.add(op.MUL, (g.add(op.MUL, (g.constant(power + 1.0), g.add(RESULT, (call,), number + 1))), rate))
 
 
 def _times(g: Graph, a: int, b: int | None) -> int | None:

@@ -83,6 +83,12 @@ class Callee:
     def tape(self) -> Tape:
         return self.code.tape
 
+    @property
+    def is_nearest_point(self) -> bool:
+        """Whether it finds the nearest point of a curve (`expr/path_functions.py` names it): a smooth function, although it
+        searches in tables, and long, so that it remains a call."""
+        return self.name.endswith("_foot")
+
     @cached_property
     def input_offsets(self) -> tuple[int, ...]:
         """Offset of each input slot among all input entries, and their number."""
@@ -96,7 +102,11 @@ class Callee:
 
 def has_switching_operations(tape: Tape) -> bool:
     """Whether a tape or a function it calls has operations of which value or slope can jump."""
-    return any(line.operation in op.SWITCHING or (line.callee is not None and line.callee.code.can_switch) for line in tape)
+    return any(line.operation in op.SWITCHING or (line.callee is not None and _can_switch(line.callee)) for line in tape)
+
+
+def _can_switch(callee: Callee) -> bool:
+    return callee.code.can_switch and not callee.is_nearest_point
 
 
 # ------------------------------------------------------------------------------------------------------- functions of time

@@ -29,7 +29,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.augmented.second_order import SecondOrder
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
@@ -111,7 +112,7 @@ def from_sympy(
 
 def _with_units(equations: Equations, units: Mapping[str, str]) -> Equations:
     unit = checked_units(equations.name, units, [m.name for m in equations.multipliers])
-    return replace(equations, multipliers=tuple(replace(m, unit=unit.get(m.name, m.unit)) for m in equations.multipliers))
+    return replace(equations, multipliers=tuple(m._replace(unit=unit.get(m.name, m.unit)) for m in equations.multipliers))
 
 
 def _by_name(given: Mapping[Any, Any] | None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder
+from draisine.dynamics.augmented.second_order import SecondOrder
 from draisine.dynamics.linear_algebra import solve
 from draisine.errors import ModelError
 from draisine.numerics.newton import LeastNorm, Newton

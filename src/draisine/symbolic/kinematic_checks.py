@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder
+from draisine.dynamics.augmented.second_order import SecondOrder
 from draisine.errors import ModelError
 from draisine.symbolic.kane import BodySums, Mechanics, State, frame_of_dyadic
 from draisine.symbolic.symbol_table import MechanicsSymbols

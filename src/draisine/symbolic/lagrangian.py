@@ -24,7 +24,8 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
+from draisine.dynamics.augmented.second_order import SecondOrder, euler_lagrange
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.dynamics.constraints.smoothness import check_jumps, uncounted
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -280,7 +280,7 @@ class Assembly:
         self.lines[name] = joint.element
         chain, coordinates = kinds.free(name, place.position)
         turn = dict(zip(("qw", "qx", "qy", "qz"), quaternion_of(place.rotation), strict=True))
-        placed = [replace(c, default=turn.get(c.name[-2:], c.default)) for c in coordinates]
+        placed = [c._replace(default=turn.get(c.name[-2:], c.default)) for c in coordinates]
         self.model.joint(name, GROUND, body, chain, placed)
 
     def _motion(self, joint: RobotJoint) -> tuple[str, list[Displacement], tuple[Coordinate, ...]]:

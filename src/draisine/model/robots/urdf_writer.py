@@ -64,7 +64,7 @@ class _Writer:
 
     def __post_init__(self) -> None:
         self.values = self.system.parameter_values()
-        self.tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in self.system.tables}
+        self.tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in self.system.functions}
         self.places: dict[str, tuple[str, Pose]] = {}  # link of a body, and pose of the body in it
         self.coordinates = {c.name: c for joint in self.system.joints for c in joint.coordinates}
 

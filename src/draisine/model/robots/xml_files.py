@@ -18,8 +18,8 @@ from xml.parsers import expat
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.results.control_characters import one_line
+from draisine.results.files import read_bytes
 
-MAX_BYTES = 10_000_000
 MAX_ELEMENTS = 200_000
 MAX_DEPTH = 200
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
@@ -116,17 +116,7 @@ def read_xml(path: str | Path, verb: str) -> Element:
     """The root element of the file `path`; `verb` names the caller in errors."""
     if not isinstance(path, str | Path):
         raise ArgumentError(f"{verb}: expected the name of a file such as 'robot.urdf', got {path!r}")
-    source = Path(path)
-    try:
-        with source.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as problem:
-        raise ModelError(f"{source}: cannot be read ({problem.strerror}); check the name and the permissions") from None
-    except ValueError:  # a NUL character in the name
-        raise ModelError(f"{str(source)!r}: not a valid file name") from None
-    if len(data) > MAX_BYTES:
-        raise ModelError(f"{source}: larger than {MAX_BYTES // 1_000_000} MB; is it the right file?")
-    return parse_xml(data, source)
+    return parse_xml(read_bytes(path, ModelError), Path(path))
 
 
 def parse_xml(data: bytes, source: Path = Path("XML")) -> Element:
