@@ -13,7 +13,7 @@ from extensions import ROOT
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of a paper, as printed, and ours."""
+    """A number of a paper as printed, or of another source, and ours."""
 
     name: str
     printed: str
@@ -44,9 +44,10 @@ def _minus(text: str) -> str:
     return text.replace("-", "−").replace("+", "")
 
 
-def table(figures: Iterable[Figure], what: str = "quantity") -> str:
+def table(figures: Iterable[Figure], beside: str = "published") -> str:
+    """The figures beside ours; `beside` says what the others are."""
     return "\n".join(
-        [f"| {what} | published | draisine | difference |", "| --- | ---: | ---: | ---: |", *(f.row for f in figures)]
+        [f"| quantity | {beside} | draisine | difference |", "| --- | ---: | ---: | ---: |", *(f.row for f in figures)]
     )
 
 

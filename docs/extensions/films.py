@@ -6,13 +6,13 @@ Drawing the thumbnails takes longer than the studies, so they are kept in `build
 from __future__ import annotations
 
 import hashlib
-import io
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from draisine import gallery
+from draisine.view.plots.canvas import pixels
 from extensions import DOCS, ROOT
 
 CACHE = ROOT / "build" / "thumbnails"
@@ -76,7 +76,7 @@ def _thumbnails(run: Any, film: Any, target: Path) -> None:
         frames = [_frame(film, first + k / FRAMES * (end - first), near) for k in range(FRAMES)]
         frames[2 * FRAMES // 5].save(kept / "still.webp", quality=80)
         moving = {"save_all": True, "append_images": frames[1:], "duration": 1000 // RATE, "loop": 0}
-        frames[0].save(kept / "draft.webp", quality=60, method=4, **moving)
+        frames[0].save(kept / "draft.webp", quality=60, method=2, **moving)
         (kept / "draft.webp").replace(kept / "moving.webp")  # complete or not at all
     for name in ("still", "moving"):
         shutil.copyfile(kept / f"{name}.webp", target.with_name(f"{target.name}-{name}.webp"))
@@ -103,10 +103,6 @@ def _distance(film: Any) -> float:
 
 
 def _frame(film: Any, time: float, near: float) -> Any:
-    from matplotlib import pyplot
     from PIL import Image
 
-    drawn = io.BytesIO()
-    film.picture(time, near=near).savefig(drawn, format="png", dpi=DPI)
-    pyplot.close("all")
-    return Image.open(drawn).convert("RGB")
+    return Image.fromarray(pixels(film.picture(time, near=near), DPI))

@@ -1,4 +1,4 @@
-"""The tables of `docs/validation.md`: every published figure beside ours, computed when the page is made.
+"""The tables of `docs/validation.md`: every published figure, or another independent one, beside ours, made with the page.
 
 The page is written by hand but for the regions between `<!-- name -->` and `<!-- /name -->`, which `refreshed` fills;
 `cd docs && python -m extensions.validation` writes it anew.
@@ -213,13 +213,24 @@ TABLES: dict[str, Callable[[], list[Figure]]] = {
 }
 
 
+# what the figures beside ours are, where they are not printed in a paper
+SOURCES = {
+    "schwab-critical": "from published matrices",
+    "sharp": "independent derivation",
+    "leaning-rider": "BicycleParameters",
+    "segments": "exact integral",
+    "magic-formula": "second implementation",
+    "vehicles": "closed form",
+}
+
+
 def refreshed(text: str) -> str:
     """The page with every table computed anew."""
     for name, figures in TABLES.items():
         region = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", flags=re.DOTALL)
         if not region.search(text):
             raise ValueError(f"validation.md has no region <!-- {name} --> … <!-- /{name} -->")
-        made = table(figures())
+        made = table(figures(), SOURCES.get(name, "published"))
         text = region.sub(lambda found, made=made: f"{found[1]}\n{made}\n{found[2]}", text)
     return text
 

@@ -265,7 +265,7 @@ for file in sorted(pathlib.Path(sys.argv[1]).glob("*.pickle")):
     shown = found._repr_html_()
     assert found.summary() and "<table>" in shown and len(found.to_pandas()) > 0, file.name
     assert ("data:image/png;base64," in shown) == hasattr(found, "plot"), file.name
-    if hasattr(found, "plot"):
+    if file.stem in ("Trajectory", "Ensemble", "Fit", "Solution"):
         found.plot().save(file.with_suffix(".svg"))
     found.save(file.with_suffix(".nc" if file.stem == "Solution" else ".csv"))
     print(file.stem)
@@ -282,7 +282,8 @@ def test_a_pickled_result_works_in_another_process(tmp_path):
     done = subprocess.run([sys.executable, "-c", READER, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == sorted(results())
-    assert {file.stem for file in tmp_path.glob("*.svg")} == set(results()) - TABLES_ALONE
+    assert len(list(tmp_path.glob("*.svg"))) == 4  # the pictures of the others are in their cells
+    assert {name for name, found in results().items() if not hasattr(found, "plot")} == TABLES_ALONE
     assert (tmp_path / "ride.html").stat().st_size > 100_000
 
 

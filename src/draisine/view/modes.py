@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from draisine.model.system import System
 from draisine.stability.modes import Modes
 from draisine.view.drawing import scene_and_poses
 from draisine.view.film.reel import write_gif
-from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.canvas import new_figure, pixels
 from draisine.view.plots.eigenvalues import root_locus_figure
 from draisine.view.plots.labels import display_name, pretty_unit, with_unit
 from draisine.view.plots.style import COLORS, COLUMN, style
@@ -203,7 +202,5 @@ def write_mode_gif(
     for k, poses in enumerate(frames):
         caption = captions[k] if captions else ""
         drawing = sketch(scene, poses, views=[view], labels=False, width=width, remark=caption, containing=all_points)
-        buffer = io.BytesIO()
-        drawing.savefig(buffer, format="png", dpi=dpi)
-        pictures.append(buffer.getvalue())
+        pictures.append(pixels(drawing, dpi))
     write_gif(pictures, target, seconds / len(frames), colors=64)

@@ -182,7 +182,7 @@ def test_without_a_browser_it_says_what_to_install(monkeypatch, tmp_path, capsys
     monkeypatch.setattr("shutil.which", lambda name: None)
     assert main(["report", "bicycle", "--out", str(tmp_path / "b.html"), "--pdf"]) == 2
     assert "apt-get install chromium" in capsys.readouterr().err
-    assert not any(tmp_path.iterdir())  # told before the work, not after it
+    assert not any(tmp_path.iterdir())  # refused before the work, not after it
 
 
 def test_wrong_targets_are_refused(capsys, tmp_path):

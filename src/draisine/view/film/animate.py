@@ -240,7 +240,7 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
         return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :])
     longest = float((high - low).max())
     x, y = (np.linspace(low[k], high[k], max(3, round(_CELLS * (high - low)[k] / longest) + 1)) for k in (0, 1))
-    tables = {table.name: reading(table) for table in system.tables}
+    tables = {table.name: reading(table) for table in system.functions}
     start = float(run.time[0])
     heights = [
         [evaluate_number(system.ground.height, values | {"x": float(a), "y": float(b), "t": start}, tables) for b in y] for a in x

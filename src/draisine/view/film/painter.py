@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -90,12 +90,12 @@ def _plane(take: Footage) -> tuple[Array, Array]:
 def _draw_ground(axes: Axes, take: Footage, camera: Camera, ground: tuple[Array, Array]) -> None:
     from matplotlib.collections import LineCollection
 
-    lines: list[Array] = []
     if take.ground is not None and take.ground.heights.shape != (2, 2):
         g = take.ground
         surface = np.stack([*np.meshgrid(g.x, g.y, indexing="ij"), g.heights], axis=-1)
         every = max(1, len(g.x) // 40)
         lines = [*surface[::every], *np.swapaxes(surface, 0, 1)[::every]]
+        pieces = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
     else:
         at, normal = ground
         first, second = ground_axes(normal)
@@ -103,18 +103,21 @@ def _draw_ground(axes: Axes, take: Footage, camera: Camera, ground: tuple[Array,
         basis = np.column_stack([first, second])
         step, reach = round_length(0.6 * take.extent), _AROUND * take.extent
         middle = np.round((foot @ basis) / step) * step
-        origin = foot - basis @ (foot @ basis)
         offsets = np.arange(-reach, reach + step, step)
-        fine = np.linspace(-reach, reach, 40)
-        for offset in offsets:
-            for a, b in ((np.full_like(fine, offset), fine), (fine, np.full_like(fine, offset))):
-                lines.append(origin + np.column_stack([middle[0] + a, middle[1] + b]) @ basis.T)
-    flat, depth = camera.flat(np.concatenate(lines))  # all lines at once: a film has thousands of pictures
-    ends = np.cumsum([len(line) for line in lines])[:-1]
-    parts = ((line, far > _NEAR) for line, far in zip(np.split(flat, ends), np.split(depth, ends), strict=True))
-    shown = [line[before] for line, before in parts if np.count_nonzero(before) > 1]
+        ends = np.stack(np.broadcast_arrays(offsets[:, None], np.array([-reach, reach])), axis=-1)
+        grid = np.concatenate([ends, ends[..., ::-1]]) + middle
+        pieces = foot - basis @ (foot @ basis) + grid @ basis.T
     axes.set_facecolor(_GROUND)
-    axes.add_collection(LineCollection(shown, colors=_GRID, linewidths=0.6, zorder=1), autolim=False)
+    axes.add_collection(LineCollection(list(_before(camera, pieces)), colors=_GRID, linewidths=0.6, zorder=1), autolim=False)
+
+
+def _before(camera: Camera, pieces: Array) -> Array:
+    """The parts of straight pieces, (m, 2, 3), that are before the camera, in image coordinates, (n, 2, 2)."""
+    _, depth = camera.flat(pieces)
+    pieces, depth = (table[depth.max(axis=1) > _NEAR] for table in (pieces, depth))
+    behind = depth < _NEAR  # at most one end of each
+    share = np.where(behind, _NEAR - depth, 0.0) / np.where(behind, depth[:, ::-1] - depth, 1.0)
+    return camera.flat(pieces + share[..., None] * (pieces[:, ::-1] - pieces))[0]
 
 
 def _world(take: Footage, k: int) -> tuple[Array, Array]:
@@ -130,6 +133,9 @@ def _world(take: Footage, k: int) -> tuple[Array, Array]:
 
 
 def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Array, Array]) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
     if take.ground is not None and take.ground.heights.shape != (2, 2):
         return
     corners, _ = _world(take, k)
@@ -139,10 +145,13 @@ def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Arr
     height = (corners - at) @ normal
     fallen = corners - (height / (_LAMP @ normal))[..., None] * _LAMP
     flat, _ = camera.flat(fallen)
-    _draw_triangles(axes, flat, facecolors=_SHADOW, linewidths=0, antialiaseds=False, zorder=2)
+    # one path: its triangles all run the same way round, so that it is filled where one of them is
+    outline = Path(flat.reshape(-1, 2), np.tile([Path.MOVETO, Path.LINETO, Path.LINETO], len(flat)).astype(Path.code_type))
+    axes.add_artist(PathPatch(outline, facecolor=_SHADOW, linewidth=0, antialiased=False, zorder=2))
 
 
 def _solids(axes: Axes, take: Footage, k: int, camera: Camera, *, ghost: bool) -> None:
+    from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
     corners, colors = _world(take, k)
@@ -158,14 +167,9 @@ def _solids(axes: Axes, take: Footage, k: int, camera: Camera, *, ghost: bool) -
     if ghost:
         shade = 0.35 * np.array(to_rgb("#CC79A7")) + 0.65 * np.array(to_rgb(_GROUND)) + 0 * shade
     paint = shade[order]
-    _draw_triangles(axes, flat[order], facecolors=paint, edgecolors=paint, linewidths=0.25, zorder=4 if ghost else 5)
-
-
-def _draw_triangles(axes: Axes, flat: Any, **options: Any) -> None:
-    """Triangles in one array, (m, 3, 2): Matplotlib would turn those of a list into paths one by one, in four times the time."""
-    from matplotlib.collections import PolyCollection
-
-    axes.add_collection(PolyCollection(flat, **options), autolim=False)
+    # in one array: Matplotlib would turn triangles of a list into paths one by one, in four times the time
+    polygons = PolyCollection(flat[order], facecolors=paint, edgecolors=paint, linewidths=0.25, zorder=4 if ghost else 5)  # type: ignore[arg-type]
+    axes.add_collection(polygons, autolim=False)
 
 
 def _line(axes: Axes, camera: Camera, points: Array, color: str, width: float, alpha: float = 1.0, layer: float = 3) -> None:

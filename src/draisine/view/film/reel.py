@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ToolError, require
 from draisine.results.files import replacing
 from draisine.view.film.footage import lift_notice
 from draisine.view.film.painter import Camera, paint
-from draisine.view.plots.canvas import new_figure
+from draisine.view.plots.canvas import new_figure, pixels
 from draisine.view.plots.labels import display_name, with_unit
 from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, WARNING, style
 
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
     from draisine.view.film.animate import Animation
 
 
-def write_gif(pictures: Iterable[bytes], target: Path, seconds: float, *, colors: int) -> None:
-    """Write pictures (PNG) with a display time each as a GIF; complete or not at all."""
+def write_gif(pictures: Iterable[NDArray[np.uint8]], target: Path, seconds: float, *, colors: int) -> None:
+    """Write pictures (`pixels`) with a display time each as a GIF; complete or not at all."""
     Image = _pillow()
-    frames = [Image.open(io.BytesIO(png)).convert("RGB").quantize(colors, dither=Image.Dither.NONE) for png in pictures]
+    frames = [Image.fromarray(picture).quantize(colors, dither=Image.Dither.NONE) for picture in pictures]
     each = max(20, round(100 * seconds) * 10)  # GIF counts in hundredths
     with replacing(target) as draft:
         frames[0].save(draft, format="GIF", save_all=True, append_images=frames[1:], duration=each, loop=0, optimize=True)
@@ -115,34 +117,37 @@ def _shown_frames(film: Animation, rate: float) -> list[int]:
     return [int(k) for k in np.round(np.linspace(0, len(times) - 1, count))]
 
 
-def _pictures(film: Animation, rate: float) -> Iterator[bytes]:
-    for k in _shown_frames(film, rate):
-        buffer = io.BytesIO()
-        _figure(film, k, PAGE).savefig(buffer, format="png", dpi=_DPI)
-        yield buffer.getvalue()
+def _figures(film: Animation, rate: float) -> Iterator[Figure]:
+    return (_figure(film, k, PAGE) for k in _shown_frames(film, rate))
 
 
 def _gif(film: Animation, target: Path) -> None:
-    write_gif(_pictures(film, RATES[".gif"]), target, 1 / RATES[".gif"], colors=128)
+    pictures = (pixels(figure, _DPI) for figure in _figures(film, RATES[".gif"]))
+    write_gif(pictures, target, 1 / RATES[".gif"], colors=128)
 
 
 def _sequence(film: Animation, target: Path) -> None:
     """ride.png → ride-0000.png, ride-0001.png, …"""
-    for number, png in enumerate(_pictures(film, RATES[".png"])):
+    for number, figure in enumerate(_figures(film, RATES[".png"])):
         with replacing(target.with_name(f"{target.stem}-{number:04d}.png")) as draft:
-            draft.write_bytes(png)
+            figure.savefig(draft, format="png", dpi=_DPI)
 
 
 def _mp4(film: Animation, target: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="draisine-") as folder:
-        for number, png in enumerate(_pictures(film, RATES[".mp4"])):
-            (Path(folder) / f"{number:06d}.png").write_bytes(png)
-        # H.264 needs even sizes, and players need 4:2:0
-        fit = "scale=trunc(iw/2)*2:trunc(ih/2)*2,format=yuv420p"
-        given = ["-loglevel", "error", "-y", "-framerate", f"{RATES['.mp4']:g}", "-i", str(Path(folder) / "%06d.png"), "-vf", fit]
-        with replacing(target) as draft:
-            done = subprocess.run(
-                ["ffmpeg", *given, "-movflags", "+faststart", str(draft)], capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                raise ToolError(f"ffmpeg could not write {target.name!r}: {done.stderr.strip()[-400:]}")
+    pictures = (pixels(figure, _DPI) for figure in _figures(film, RATES[".mp4"]))
+    first = next(pictures)
+    height, width, _ = first.shape
+    raw = ["-f", "rawvideo", "-pixel_format", "rgb24", "-video_size", f"{width}x{height}", "-framerate", f"{RATES['.mp4']:g}"]
+    fit = "scale=trunc(iw/2)*2:trunc(ih/2)*2,format=yuv420p"  # H.264 needs even sizes, and players need 4:2:0
+    with replacing(target) as draft, tempfile.TemporaryFile() as said:
+        given = ["-loglevel", "error", "-y", *raw, "-i", "-", "-vf", fit, "-movflags", "+faststart", str(draft)]
+        with subprocess.Popen(["ffmpeg", *given], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said) as coder:
+            assert coder.stdin is not None
+            with suppress(BrokenPipeError):  # it has ended, and says why
+                for picture in chain([first], pictures):
+                    coder.stdin.write(picture.data)
+                coder.stdin.close()
+        if coder.returncode:
+            said.seek(0)
+            reason = said.read().decode(errors="replace").strip()
+            raise ToolError(f"ffmpeg could not write {target.name!r}: {reason[-400:]}")

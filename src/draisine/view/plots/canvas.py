@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from draisine.view.plots.labels import label_axis, legend_above
 from draisine.view.plots.style import PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from draisine.view.plots.figure_class import SavableFigure
 
@@ -23,6 +27,16 @@ def new_figure(width: float, height: float, *, layout: Literal["constrained"] | 
     from draisine.view.plots.figure_class import SavableFigure  # needs Matplotlib
 
     return SavableFigure(figsize=(width, height), layout=layout)
+
+
+def pixels(figure: Figure, dpi: float) -> NDArray[np.uint8]:
+    """A figure as an array (height, width, 3) of red, green and blue."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure.set_dpi(dpi)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.array(canvas.buffer_rgba())[..., :3].copy()
 
 
 def panels(rows: int, width: float, height: float, ratios: list[float] | None = None) -> tuple[SavableFigure, list[Axes]]:

@@ -57,7 +57,7 @@ class Subject:
         if isinstance(found, System) and given:
             check_numbers(found, given)
         # the values become defaults of the description, for every chapter
-        own = tuple(replace(p, default=float(value)) for p, value in zip(known, values, strict=True))
+        own = tuple(p._replace(default=float(value)) for p, value in zip(known, values, strict=True))
         made: Any = replace(found, parameters=own)  # type: ignore[arg-type]
         subject = Subject(made, given, options)
         e = subject.equations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,6 +38,9 @@ from draisine.view.scene.scene import (
     Support,
     Wheel,
 )
+
+if TYPE_CHECKING:
+    from draisine.expr.path_functions import CurveFunction
 
 _SAME = 1e-6  # meters: points closer than this coincide
 
@@ -82,7 +86,7 @@ class _JointGeometry:
 class _SceneBuilder:
     def __init__(self, system: System, values: Mapping[str, float]) -> None:
         self.system, self.values = system, values
-        self.tables = {table.name: reading(table) for table in system.tables}
+        self.tables = {table.name: reading(table) for table in system.functions}
         self.center = {b.name: self._vector(b.center_of_mass) for b in system.bodies} | {GROUND: np.zeros(3)}
         self.ports: dict[str, list[Array]] = {name: [] for name in self.center}
         self.shapes: list[Shape] = []
@@ -313,7 +317,7 @@ def _distances(expression: Expr) -> list[tuple[str, str]]:
     return found
 
 
-def reading(table: Table) -> Callable[..., float]:
+def reading(table: Table | CurveFunction) -> Callable[..., float]:
     """A table as a function of numbers."""
     return lambda *arguments: float(table.at(*arguments))
 
