@@ -6,7 +6,8 @@
 - Linear algebra runs on one thread per process: the workers fill the cores already. Two workers with two threads each wait
   for each other at every product, and a singular value decomposition of 60 rows takes 100 ms of processor time in place of 0.4.
 - Equations stay in memory: no process derives the same twice. Across processes and clones they are found on disk.
-- The loops that every machine compiles once are shared out among the workers, so that no two compile the same.
+- The loops that every machine compiles once are shared out among the workers, so that no two compile the same; so are the test
+  modules whose asserts pytest rewrites, which takes as long as all their imports.
 - `make test` leaves out tests marked `long`: pages of the documentation, browsers, packages; and `further`: studies whose methods
   have shorter tests, and further cases of tests that cost more than a moment (`schedule.py`).
 """
@@ -15,15 +16,18 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from _pytest.assertion.rewrite import PYC_TAIL, _rewrite_test, _write_pyc, assertstate_key, get_cache_dir, try_makedirs
 from _pytest.doctest import DoctestModule
+from hypothesis import HealthCheck, settings
 
 from draisine.cli.warm import LOOPS
 from schedule import by_hand, mark, read
@@ -37,6 +41,10 @@ for library in (
 ):  # read by workers, which begin after this; this process has loaded NumPy already
     os.environ.setdefault(f"{library}_{'MAXIMUM' if library == 'VECLIB' else 'NUM'}_THREADS", "1")
 
+# Seconds decide no test: a machine may be busy with other work.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
 # Users look at few models, which the caches of derived equations and kernels hold; the tests of a process come back to hundreds.
 for module in map(import_module, ("draisine.dynamics.derive", "draisine.codegen.equation_cache", "draisine.codegen.jit.engine")):
     for name, found in list(vars(module).items()):
@@ -45,7 +53,10 @@ for module in map(import_module, ("draisine.dynamics.derive", "draisine.codegen.
 
 PATIENCE = 300.0  # seconds for another worker's share; then one goes on, and makes what is missing when it is needed
 
-SHARES = {"gw0": ("starts", "implicit methods"), "gw1": ("explicit methods", "ensembles", "switching")}  # about the same time
+SHARES = {  # about the same time
+    "gw0": ("contacts that open", "implicit methods"),
+    "gw1": ("starts", "explicit methods", "ensembles", "switching"),
+}
 
 
 def _make(share: tuple[str, ...]) -> None:
@@ -56,18 +67,31 @@ def _make(share: tuple[str, ...]) -> None:
         warnings.warn(f"not compiled ahead: {wrong!r}; the tests that need it will say more", stacklevel=1)
 
 
+def _rewrite(modules: Iterable[Path], config: pytest.Config) -> None:
+    """Put test modules with rewritten asserts where pytest finds them, but for those that it has, be they of an older text."""
+    for module in modules:
+        folder = get_cache_dir(module)
+        rewritten = folder / f"{module.stem}{PYC_TAIL}"
+        if not rewritten.exists() and try_makedirs(folder):
+            digest, code = _rewrite_test(module, config)
+            _write_pyc(config.stash[assertstate_key], code, digest, rewritten)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    worker = os.environ.get("PYTEST_XDIST_WORKER")
-    if worker is None or int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) < len(SHARES):
+    worker, count = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if worker is None or count < len(SHARES):
         return
     place: Path = session.config._tmp_path_factory.getbasetemp().parent  # type: ignore[attr-defined]
-    done = {name: place / f"{name} has made its share" for name in SHARES}
-    if worker in SHARES:
-        _make(SHARES[worker])
-        done[worker].touch()
+    done = [place / f"gw{number} has made its share" for number in range(count)]
+    number = int(worker.removeprefix("gw"))
+    if number < count:  # not one that takes the place of another
+        _make(SHARES.get(worker, ()))
+        if assertstate_key in session.config.stash and not sys.dont_write_bytecode:
+            _rewrite(sorted(Path(__file__).parent.rglob("test_*.py"))[number::count], session.config)
+        done[number].touch()
     begun = time.monotonic()
-    while not all(path.exists() for path in done.values()) and time.monotonic() - begun < PATIENCE:
+    while not all(path.exists() for path in done) and time.monotonic() - begun < PATIENCE:
         time.sleep(0.1)
     for share in SHARES.values():
         _make(share)  # from the disk by now, and kept: tests with a store of their own do not ask it for them

@@ -24,7 +24,9 @@ def run_node(body: str, given: Any, folder: Path) -> Any:
     if shutil.which("node") is None:
         pytest.skip("node is not installed: the studio's JavaScript is not run")
     driver = folder / "driver.cjs"
-    driver.write_text(f"{_HEAD}\nconst told = (() => {{\n{body}\n}})();\nconsole.log(JSON.stringify(told));\n", encoding="utf-8")
+    driver.write_text(
+        f"{_HEAD}\nconst reported = (() => {{\n{body}\n}})();\nconsole.log(JSON.stringify(reported));\n", encoding="utf-8"
+    )
     done = subprocess.run(
         ["node", str(driver)], input=json.dumps(given), capture_output=True, text=True, timeout=300, check=False
     )

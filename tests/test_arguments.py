@@ -318,3 +318,29 @@ def test_a_planted_silence_is_found() -> None:
         """Computes something."""
 
     assert unexplained({"dr.silent": silent}) == ["dr.silent: gain"]
+
+
+BIKE = dr.gallery.bicycle()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: dr.simulate(BIKE, 5.0, starts={"speed": 4}), "simulate: there is no argument 'starts'; did you mean 'start'?"),
+        (lambda: dr.simulate(BIKE), "simulate: missing a required argument: 'until'; it is called as simulate(model, until, *,"),
+        (
+            lambda: dr.simulate(BIKE, 5.0, {"speed": 4}),
+            "simulate: too many positional arguments; it is called as simulate(model,",
+        ),
+        (lambda: dr.Model("m").body("arm", mas=1.0), "body: there is no argument 'mas'; did you mean 'mass'?"),
+        (
+            lambda: dr.Model("m").revolute("arm", axis="z", name="hinge"),
+            "revolute: multiple values for argument 'name'; it is called as revolute(name, parent, child, axis, at,",
+        ),
+    ],
+    ids=lambda given: given.partition(";")[0] if isinstance(given, str) else "",
+)
+def test_a_call_with_a_wrong_argument_is_answered_with_its_form(call, message):
+    with pytest.raises(dr.errors.ArgumentError, match=re.escape(message)) as caught:
+        call()
+    assert isinstance(caught.value, TypeError) and caught.value.__cause__ is None

@@ -270,3 +270,28 @@ def test_sys_exit_in_a_control_ends_the_program_with_its_status():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+
+
+def test_a_command_ends_after_all_that_others_do_at_the_end():
+    code = (
+        "import atexit, runpy, sys\n"
+        "sys.argv = ['draisine', 'show', {model!r}]\n"
+        "from draisine.__main__ import run\n"
+        "atexit.register(print, 'at the end')\n"
+        "class Left:\n"
+        "    def __del__(self): print('taken apart')\n"
+        "left = Left()\n"
+        "sys.exit(run())\n"
+    )
+    done = [
+        subprocess.run([sys.executable, "-c", code.format(model=model)], capture_output=True, text=True, check=False)
+        for model in ("bicycle", "no_such_model")
+    ]
+    assert [one.returncode for one in done] == [0, 2]
+    assert all(one.stdout.endswith("at the end\n") for one in done)  # and modules are not taken apart
+    assert "bicycle" in done[0].stdout and "no_such_model" in done[1].stderr
+
+
+def test_a_program_that_calls_the_command_line_ends_by_itself():
+    code = "import sys\nsys.argv = ['script.py', 'list']\nfrom draisine.__main__ import run\nrun()\nsys.exit(7)\n"
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 7

@@ -211,7 +211,7 @@ def test_the_command_gives_deviations(capsys: pytest.CaptureFixture[str], tmp_pa
 
 
 @given(st.text(alphabet="wcrRmIx =+-/±.0123456789e,#()\n\t", max_size=200), st.integers(0, 40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_read_or_refused_with_a_reason(noise: str, line: int) -> None:
     """Noise in the middle of a good file: either a bicycle or an error that names the file, never anything else."""
     lines = BENCHMARK.read_text().splitlines()

@@ -51,3 +51,23 @@ for name in dr.__all__:
         "estimation": ["losses"],
         "optimal": ["guess"],
     }
+
+
+@pytest.mark.parametrize("given", ["", "gc.disable()", "gc.freeze()"])
+def test_loading_leaves_the_collection_of_garbage_as_it_was(given):
+    code = (
+        "import gc\n"
+        f"{given}\n"
+        "before = gc.isenabled(), gc.get_freeze_count() > 0, gc.get_threshold()\n"
+        "import draisine as dr\n"
+        "dr.simulate\n"
+        "assert (gc.isenabled(), gc.get_freeze_count() > 0, gc.get_threshold()) == before\n"
+        "class Ring: pass\n"
+        "ring, gone = Ring(), []\n"
+        "ring.ring, ring.end = ring, type('End', (), {'__del__': lambda _: gone.append(1)})()\n"
+        "dr.modes  # loads more, while the ring is young\n"
+        "del ring\n"
+        "gc.collect()\n"
+        "assert gone\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

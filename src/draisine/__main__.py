@@ -1,10 +1,31 @@
 """`python -m draisine` and the command `draisine`: the command line, interrupted without a traceback while it is still loaded."""
 
+import atexit
 import os
 import sys
 from typing import NoReturn
 
 INTERRUPTED = 130  # as in cli/terminal.py, which may not be loaded yet
+_status: list[int] = []  # of the command, once it has ended
+
+
+def _end() -> None:
+    """End the process where a command has ended: Python would take apart all modules first, a seventh of a short process.
+
+    What cannot be written, and all that is no end of a command, is left to Python.
+    """
+    if _status:
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+        except (OSError, ValueError):
+            return
+        os._exit(_status[0])
+
+
+# registered before everything else is imported, and so called after all that others do at the end
+if sys.argv[:1] == ["-m"] or __name__ == "__main__" or os.path.basename(*sys.argv[:1] or [""]) == "draisine":
+    atexit.register(_end)
 
 
 def leave() -> NoReturn:
@@ -33,6 +54,7 @@ def run() -> int:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)
+    _status.append(code)
     return code
 
 

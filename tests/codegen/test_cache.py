@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from draisine.codegen import cache, equation_cache
-from draisine.codegen.cache import cache_directory, cached_object
+from draisine.codegen.cache import cache_directory, cached_object, contents_digest
 from draisine.codegen.host import host_key
 from draisine.errors import CacheWarning
 
@@ -210,6 +210,34 @@ def test_processes_at_the_same_time(directory):
         _, complaint = process.communicate(timeout=120)
         assert process.returncode == 0, complaint.decode()
     assert list(directory.glob("*.part")) == []
+
+
+def test_digests_of_files_follow_their_contents(directory, tmp_path, monkeypatch):
+    files = [tmp_path / "a.py", tmp_path / "b.py"]
+    for file in files:
+        file.write_text(f"name = {file.stem!r}\n")
+    names = [str(file) for file in files]
+    fresh = contents_digest(names)
+    assert not directory.exists()  # files changed a moment ago are not remembered
+    monkeypatch.setattr(cache, "_SETTLED_NANOSECONDS", -(10**12))
+    assert contents_digest(names) == fresh and contents_digest(names[::-1]) != fresh
+    with monkeypatch.context() as patched:
+        patched.setattr(cache, "_contents_digest", lambda _: pytest.fail("read again"))
+        assert contents_digest(names) == fresh
+    before = files[1].stat()
+    time.sleep(0.02)  # longer than the tick of a file system's clock
+    files[1].write_text("name = 'c'\n")
+    assert files[1].stat().st_size == before.st_size
+    changed = contents_digest(names)
+    assert changed != fresh
+    if sys.platform != "win32":  # where there is no time of the last change beside that of the content
+        os.utime(files[1], ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert contents_digest(names) == changed
+    copied = tmp_path / "other"
+    copied.mkdir()
+    for file in files:
+        (copied / file.name).write_bytes(file.read_bytes())
+    assert contents_digest([str(copied / file.name) for file in files]) == changed
 
 
 def test_host_key_names_what_code_depends_on():

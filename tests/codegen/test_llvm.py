@@ -96,7 +96,7 @@ def random_programs(draw):
     return Program.build("random", {"x": x}, {"y": ca.vertcat(*values)})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(random_programs(), st.integers(0, 2**32 - 1))
 def test_random_programs(program, seed):
     point = np.random.default_rng(seed).uniform(0.5, 2.0, program.inputs[0].size)

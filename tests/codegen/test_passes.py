@@ -118,7 +118,7 @@ def programs(draw: Any) -> Program:
     return Program.build("random", {"x": x, "p": p}, {"y": ca.vertcat(*values[6:]), "last": -values[-1]})
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(programs(), st.integers(0, 2**32 - 1), st.sampled_from(EVERY))
 def test_random_programs_in_fifty_digits(program: Program, seed: int, passes: Passes):
     with mpmath.workdps(60):

@@ -39,7 +39,7 @@ def chain(n: int) -> ca.Sparsity:
     return ca.vertcat(ca.horzcat(ca.DM.eye(2 * n), a.T), ca.horzcat(a, ca.DM(n, n))).sparsity()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(n=st.integers(1, 25), per_column=st.floats(0.0, 8.0), seed=st.integers(0, 10**6), kind=st.sampled_from([float, complex]))
 def test_solution_has_the_residual_of_a_stable_method(n, per_column, seed, kind):
     rng = np.random.default_rng(seed)

@@ -53,7 +53,7 @@ def test_kinks_anywhere(seed: int) -> None:
     rng = np.random.default_rng(seed)
     at, until, bend = rng.uniform(0.05, 0.95), float(10 ** rng.uniform(-1, 2)), float(rng.uniform(0.2, 4.0))
     path = f"x = 0.3*sin(2*t/{until}) + {bend}*abs(t/{until} - {at})"
-    with pytest.raises(dr.errors.ArgumentError, match="needs an impulse at t = ") as told:
+    with pytest.raises(dr.errors.ArgumentError, match="needs an impulse at t = ") as refused:
         dr.control.follow(MASS, until, {"way": path}, ["force"])
-    time = float(str(told.value).partition("at t = ")[2].partition(" s")[0])
+    time = float(str(refused.value).partition("at t = ")[2].partition(" s")[0])
     assert time == pytest.approx(at * until, rel=1e-5)

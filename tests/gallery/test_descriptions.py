@@ -29,7 +29,7 @@ def certified(first, second, **names):
 
 
 def with_defaults(e: dr.Equations, **values: float) -> dr.Equations:
-    return replace(e, parameters=tuple(replace(p, default=values.get(p.name, p.default)) for p in e.parameters))
+    return replace(e, parameters=tuple(p._replace(default=values.get(p.name, p.default)) for p in e.parameters))
 
 
 def test_double_pendulum_and_cart_pole():
@@ -214,7 +214,7 @@ def test_a_sign_in_the_forces_of_the_23_coordinates_is_seen():
     weak = replace(
         graph,
         generalized_forces=tuple(
-            replace(e, amount=e.amount * 0.92) if "steer" in e.name else e for e in graph.generalized_forces
+            e._replace(amount=e.amount * 0.92) if "steer" in e.name else e for e in graph.generalized_forces
         ),
     )
     certificate = dr.certify(weak, against=delebecque_bicycle(), count=3, names=CONTACTS)
@@ -244,7 +244,7 @@ def test_the_tutorial_that_puts_constraints_into_the_lagrangian_is_caught():
 
 def test_a_wheel_radius_in_one_description_is_seen():
     graph = dr.gallery.delebecque_graph().freeze()
-    larger = replace(graph, parameters=tuple(replace(p, default=0.351) if p.name == "r_wheel" else p for p in graph.parameters))
+    larger = replace(graph, parameters=tuple(p._replace(default=0.351) if p.name == "r_wheel" else p for p in graph.parameters))
     certificate = dr.certify(larger, against=delebecque_bicycle(), count=3)
     assert not certificate.passed
     assert "no state of delebecque_bicycle matches one of delebecque_graph" in certificate.verdict

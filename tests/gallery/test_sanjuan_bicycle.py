@@ -139,7 +139,7 @@ def benchmark() -> Model:
         "r_front_wheel": RADIUS, "m_front_wheel": 3.0 - mass, "ixx_front_wheel": 0.14, "iyy_front_wheel": 0.28,
     }  # fmt: skip
     system = dr.gallery.bicycle().freeze()
-    m = Model.of(replace(system, parameters=tuple(replace(p, default=values.get(p.name, p.default)) for p in system.parameters)))
+    m = Model.of(replace(system, parameters=tuple(p._replace(default=values.get(p.name, p.default)) for p in system.parameters)))
     for axis in "xyz":
         m.output(f"center_{axis}", f"position_{axis}(saddle)", "m")
         m.output(f"center_{axis}_rate", f"velocity_{axis}(saddle)", "m/s")
@@ -172,7 +172,7 @@ def test_it_is_the_whipple_bicycle_with_the_steer_axis_through_the_hub():
 def test_another_trail_is_not():
     other = benchmark().freeze()
     longer = replace(
-        other, parameters=tuple(replace(p, default=p.default + 1e-6) if p.name == "trail" else p for p in other.parameters)
+        other, parameters=tuple(p._replace(default=p.default + 1e-6) if p.name == "trail" else p for p in other.parameters)
     )
     assert not dr.certify(sanjuan_bicycle(), against=longer, names=CORRESPONDENCE, count=3).passed
 
@@ -184,7 +184,7 @@ def growth(speed: float, **parameters: float) -> float:
     """Largest real part of the eigenvalues of lean and steer in upright riding, 1/s."""
     system = sanjuan_bicycle().freeze()
     e = dr.derive(
-        replace(system, parameters=tuple(replace(p, default=parameters.get(p.name, p.default)) for p in system.parameters))
+        replace(system, parameters=tuple(p._replace(default=parameters.get(p.name, p.default)) for p in system.parameters))
     )
     names = [s.name for s in e.states]
     x = consistent_start(e, {"speed": speed, "tau_x": math.pi / 2, "tau_y": 0.0, "beta": 0.0}).x

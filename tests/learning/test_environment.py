@@ -81,7 +81,7 @@ def test_results_do_not_depend_on_threads_and_neighbors(bicycle):
 
 def test_where_velocities_are_ill_conditioned_the_driver_steps(bicycle):
     """With a limit that every state exceeds, all steps are left to it; it finds no better choice and goes on."""
-    strict = replace(bicycle, limits=replace(bicycle.limits, condition=0.9))
+    strict = replace(bicycle, limits=bicycle.limits._replace(condition=0.9))
     ends = []
     for equations in (bicycle, strict):
         env = riding(equations, num_envs=3, reset={"speed": 2.0, "lean": 0.05})

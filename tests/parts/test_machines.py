@@ -84,7 +84,7 @@ def test_an_option_that_is_none_is_one_not_given():
 def test_a_part_that_was_changed_by_hand_is_written_as_items():
     model = bicycle()
     system = model.freeze()
-    wheels = tuple(replace(w, tube=system.bodies[0].mass * 0 + 0.01) for w in system.wheels)
+    wheels = tuple(w._replace(tube=system.bodies[0].mass * 0 + 0.01) for w in system.wheels)
     text = to_toml(replace(system, wheels=wheels))
     assert "[parts.front]" not in text and "[bodies.front]" in text and "[parts.fork]" in text
     assert from_toml(text).freeze().wheels == wheels

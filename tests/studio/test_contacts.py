@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -70,7 +69,7 @@ def falling_bicycle(friction: float = 0.6, lands: float = 0.5) -> dr.Model:
     """The benchmark bicycle with friction at its wheels, on grips, pedals and a saddle that land."""
     m = dr.gallery.bicycle()
     for name, wheel in m._items["wheels"].items():
-        m._items["wheels"][name] = replace(wheel, friction=dry_friction(friction, 0.0, "energetic", name))
+        m._items["wheels"][name] = wheel._replace(friction=dry_friction(friction, 0.0, "energetic", name))
     m._items["events"].clear()
     for name, side in (("left", 1), ("right", -1)):
         m.contact(f"{name}_grip", m.point(f"{name}_end", "fork", (0.1, 0.3 * side, 0.7)), friction=lands)
@@ -183,7 +182,19 @@ def test_recorded_rides_have_the_modes(tmp_path):
         replay(ride, ball(0.5))
 
 
-def test_laws_that_switch_are_refused_beside_contacts():
+def test_springs_with_kinks_beside_dry_friction(tmp_path):
+    """A bouncing ball, and a mass on a spring by a linear table with dry friction of its joint, as that of a brake: kinks of laws
+    stand beside contacts."""
+    m = ball(0.5)
+    m.table("push", [-0.2, -0.05, 0.0, 0.1, 0.4], [-30.0, -4.0, 0.0, 5.0, 60.0], kind="linear")
+    m.prismatic("slide", "ground", m.body("mass", mass=1.0), axis="y")
+    m.generalized_force("slide", "-push(slide) - 20*clip(slide - 0.15, 0, 1)")
+    m.friction("brake", "slide", 1.5)
+    found, _ = compare(m, {"ball_z": 0.6, "slide": 0.3}, 1.2, tmp_path, atol=1e-7, times=1e-7)
+    assert len(found["seen"]) > 3
+
+
+def test_laws_that_jump_are_refused_beside_contacts():
     m = ball(0.5)
     m.prismatic("slide", "ground", m.body("mass", mass=1.0), axis="y")
     m.generalized_force("slide", "-sign(slide_rate)")

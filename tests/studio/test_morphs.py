@@ -33,7 +33,7 @@ def test_bent_shapes_are_those_of_the_changed_model(made, name, parameter, off, 
     given = (made if name == "bicycle" else bundle(name)).manifest
     model = dr.gallery.model(name).freeze()
     (value,) = (p.default for p in model.parameters if p.name == parameter)
-    changed = [replace(p, default=p.default + off) if p.name == parameter else p for p in model.parameters]
+    changed = [p._replace(default=p.default + off) if p.name == parameter else p for p in model.parameters]
     anew = bundle(replace(model, parameters=tuple(changed))).manifest
     assert anew["parameters"][[p.name for p in model.parameters].index(parameter)]["default"] == pytest.approx(value + off)
     bent = jacobian(given, parameter)

@@ -290,7 +290,7 @@ def test_the_first_screen_says_how_to_ride(browser, path):
 
 
 def test_the_clock_says_when_it_is_slower_than_real_time(studio):
-    """The page is told that its frames are late: 20 ms of simulated time in every 100 ms of the wall clock."""
+    """The page gets frames that are late: 20 ms of simulated time in every 100 ms of the wall clock."""
     said = """() => {
       const page = DraisineStudio.page;
       page.riding = true; page.ticks = [];
@@ -460,8 +460,8 @@ def test_a_link_opens_exactly_the_same_moment(studio, browser, whole):
 def test_everything_has_a_name_and_the_keyboard_reaches_it(studio):
     nameless = studio.page.evaluate(
         """() => {
-          const told = e => e.getAttribute("aria-label") || e.getAttribute("aria-labelledby");
-          const named = e => told(e) || e.textContent.trim() || e.labels?.length;
+          const label = e => e.getAttribute("aria-label") || e.getAttribute("aria-labelledby");
+          const named = e => label(e) || e.textContent.trim() || e.labels?.length;
           const all = [...document.querySelectorAll("button, select, input, canvas, dialog")];
           return all.filter(e => !named(e)).map(e => e.outerHTML);
         }"""

@@ -126,7 +126,7 @@ class MeasuredBicycle:
     def _named(self, model: Model, values: Mapping[str, float], what: str) -> Model:
         """The model with these parameters and the bicycle's name."""
         system = model.freeze()
-        parameters = tuple(replace(p, default=values[p.name]) for p in system.parameters)
+        parameters = tuple(p._replace(default=values[p.name]) for p in system.parameters)
         name = re.sub(r"[^A-Za-z0-9]+", "_", self.name).strip("_").lower()
         name = name if name[:1].isalpha() else f"bicycle_{name}".rstrip("_")
         made = Model.of(replace(system, name=name, description=f"{what} {self.name}", parameters=parameters))

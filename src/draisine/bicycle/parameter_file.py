@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,16 +80,10 @@ def parse_text(text: str, source: str = "parameters") -> BicycleText:
     values: dict[str, float] = {}
     deviations: dict[str, float] = {}
     lines: dict[str, int] = {}
-    for number, raw in enumerate(text.splitlines(), 1):
-        content = raw.partition("#")[0].strip()
-        if not content:
-            continue
-        where = f"{source}, line {number}"
-        name = _name(content, where)
-        if name in lines:
-            raise ModelError(f"{where}: {name!r} is given twice, first in line {lines[name]}; keep one of them")
-        lines[name] = number
-        values[name], deviations[name] = parse_number(name, content.partition("=")[2].strip(), where)
+    for line, name, given in assignments(text, source, _name):
+        where = f"{source}, line {line}"
+        lines[name] = line
+        values[name], deviations[name] = parse_number(name, given, where)
         _plausible(name, values[name], where)
     missing = [name for name in NAMES if name not in values]
     if missing:
@@ -102,18 +96,33 @@ def parse_text(text: str, source: str = "parameters") -> BicycleText:
     )
 
 
-def _name(content: str, where: str) -> str:
-    given, sign, _ = content.partition("=")
-    if not sign:
-        raise ModelError(f"{where}: {content!r} has no '='; write name = value+/-deviation")
-    name = _SAME.get(given.strip(), given.strip())
+def assignments(text: str, source: str, known: Callable[[str, str], str]) -> Iterator[tuple[int, str, str]]:
+    """Line, name and what is given for it; `known(name, where)` refuses a name or gives the usual one. No name is given twice."""
+    lines: dict[str, int] = {}
+    for line, raw in enumerate(text.splitlines(), 1):
+        content = raw.partition("#")[0].strip()
+        if not content:
+            continue
+        where = f"{source}, line {line}"
+        written, sign, given = (part.strip() for part in content.partition("="))
+        if not sign:
+            raise ModelError(f"{where}: {content[:60]!r} has no '='; write name = value+/-deviation")
+        name = known(written, where)
+        if name in lines:
+            raise ModelError(f"{where}: {name!r} is given twice, first in line {lines[name]}; keep one of them")
+        lines[name] = line
+        yield line, name, given
+
+
+def _name(given: str, where: str) -> str:
+    name = _SAME.get(given, given)
     if name not in (*NAMES, *OPTIONAL):
         measured = (
             "; raw measurements are not parameters: use the file that ends in Benchmark.txt"
             if re.match(r"T[ct]|[hdal]\d|alpha|n[RF]$", name)
             else ""
         )
-        raise ModelError(f"{where}: unknown parameter {given.strip()!r}{did_you_mean(name, NAMES)}{measured}")
+        raise ModelError(f"{where}: unknown parameter {given!r}{did_you_mean(name, NAMES)}{measured}")
     return name
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from draisine.bicycle.parameter_file import NAMES, BicycleText, parse_number
+from draisine.bicycle.parameter_file import NAMES, BicycleText, assignments, parse_number
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.results import files
@@ -43,20 +43,8 @@ def parse_measured(text: str, source: str = "measurements") -> tuple[dict[str, f
     """Values and deviations of a text; `source` is named in errors."""
     values: dict[str, float] = {}
     deviations: dict[str, float] = {}
-    lines: dict[str, int] = {}
-    for number, raw in enumerate(text.splitlines(), 1):
-        content = raw.partition("#")[0].strip()
-        if not content:
-            continue
-        where = f"{source}, line {number}"
-        name, sign, given = (part.strip() for part in content.partition("="))
-        if not sign:
-            raise ModelError(f"{where}: {content[:60]!r} has no '='; write name = value+/-deviation")
-        if name not in SEATING and _PATTERN.fullmatch(name) is None:
-            raise ModelError(f"{where}: unknown measurement {name[:60]!r}{did_you_mean(name, _KNOWN)}")
-        if name in lines:
-            raise ModelError(f"{where}: {name!r} is given twice, first in line {lines[name]}; keep one of them")
-        lines[name] = number
+    for line, name, given in assignments(text, source, _name):
+        where = f"{source}, line {line}"
         values[name], deviation = parse_number(name, given, where)
         if deviation:
             deviations[name] = deviation
@@ -64,6 +52,12 @@ def parse_measured(text: str, source: str = "measurements") -> tuple[dict[str, f
         if not signed and not values[name] > 0:
             raise ModelError(f"{where}: {name} = {values[name]:g} must be positive")
     return values, deviations
+
+
+def _name(given: str, where: str) -> str:
+    if given not in SEATING and _PATTERN.fullmatch(given) is None:
+        raise ModelError(f"{where}: unknown measurement {given[:60]!r}{did_you_mean(given, _KNOWN)}")
+    return given
 
 
 def parameters_of(values: Mapping[str, float], deviations: Mapping[str, float], source: str) -> BicycleText:

@@ -16,7 +16,7 @@ import stat
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -33,6 +33,7 @@ _MAGIC = b"draisine object 2\n"
 _SUFFIX = ".object"
 _HALF_WRITTEN = ".part"
 _STALE_SECONDS = 3600.0  # a half-written file this old was left by a process that died
+_SETTLED_NANOSECONDS = 3_000_000_000  # the coarsest resolution of a file's time is 2 s
 _CLAIM = ".claim"
 _CLAIM_SECONDS = 120.0  # a claim this old was left by a process that died
 
@@ -104,6 +105,30 @@ def is_stored(key: str) -> bool:
         return _path(key).exists()
     except OSError:
         return False  # `cached_object` will warn
+
+
+def contents_digest(files: Sequence[str]) -> str:
+    """A digest of the contents of files, in this sequence.
+
+    Stored by their paths, sizes and times: a file whose content changed has another time, by which Python, too, knows that it
+    has to compile it again. Files changed a moment ago are read, since they may change once more within the resolution of a time.
+    """
+    found = [(file, os.stat(file)) for file in files]
+    times = [(file, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for file, status in found]
+    latest = max(max(modified, changed) for _, _, modified, changed in times)
+    if latest > time.time_ns() - _SETTLED_NANOSECONDS:
+        return _contents_digest(files)
+    return cached_object(f"digest of contents; {times}", lambda: _contents_digest(files).encode()).decode()
+
+
+def _contents_digest(files: Sequence[str]) -> str:
+    digested = digest_of()
+    for name in files:
+        with open(name, "rb") as file:
+            content = file.read()
+        digested.update(f"{os.path.basename(name)} {len(content)}\n".encode())
+        digested.update(content)
+    return digested.hexdigest()
 
 
 def claim(key: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from draisine.codegen.cache import cached_object
+from draisine.codegen.cache import cached_object, contents_digest
 from draisine.errors import DataError
 from draisine.expr.expression import Expr
 from draisine.model.system import System
@@ -131,17 +131,12 @@ def _source_key() -> str:
 
 def source_digest(package: Path) -> str:
     """A digest of the contents of the source files that decide what equations are; a copy of them elsewhere has the same."""
-    digested = digest_of()
+    found: list[str] = []
     for folder in _SOURCES:
         for directory, inner, files in os.walk(package / folder):
-            inner.sort()
-            for name in sorted(files):
-                if name.endswith(".py"):
-                    with open(os.path.join(directory, name), "rb") as file:
-                        content = file.read()
-                    digested.update(f"{folder} {name} {len(content)}\n".encode())
-                    digested.update(content)
-    return digested.hexdigest()
+            inner[:] = sorted(name for name in inner if name != "__pycache__")
+            found += [os.path.join(directory, name) for name in sorted(files) if name.endswith(".py")]
+    return contents_digest(found)
 
 
 def _casadi() -> str:

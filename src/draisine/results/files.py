@@ -103,8 +103,8 @@ def format_of(path: Path, more: str = "") -> ModuleType:
     return _FORMATS[suffix]
 
 
-def read_text(path: str | Path, error: type[DraisineError]) -> str:
-    """The text of a file; raises `error` with the reason if it cannot be read."""
+def read_bytes(path: str | Path, error: type[DraisineError]) -> bytes:
+    """The contents of a file of at most `MAX_BYTES`; raises `error` with the reason if it cannot be read."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -115,6 +115,12 @@ def read_text(path: str | Path, error: type[DraisineError]) -> str:
         raise error(f"{str(path)!r}: not a valid file name") from None
     if len(data) > MAX_BYTES:
         raise error(f"{path}: larger than {MAX_BYTES // 1_000_000} MB; is it the right file?")
+    return data
+
+
+def read_text(path: str | Path, error: type[DraisineError]) -> str:
+    """The text of a file; raises `error` with the reason if it cannot be read."""
+    data = read_bytes(path, error)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError, require
+from draisine.numerics.spectrum import Spectrum
 from draisine.results.base import Result, figure
 from draisine.results.channel import per_second
 from draisine.results.controllability import Structure, complex_text, controllable, observable
@@ -54,8 +55,8 @@ class LinearModel(Result):
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Sorted by real part, then by imaginary part."""
-        values = np.linalg.eigvals(self.A).astype(complex)
+        """Sorted by real part, then by imaginary part; parts that are rounding error are zero."""
+        values = Spectrum.of(self.A[None]).cleaned[0]
         found = values[np.lexsort((values.imag, values.real))]
         found.flags.writeable = False  # cached
         return found
@@ -255,7 +256,8 @@ class LinearModel(Result):
         width = max([len(name) for name in self.states], default=0)
         lines = [f"{self.model}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
         lines += [self.note] if self.note else []
-        for title, matrix, names in (("A", self.A, self.states), ("B", self.B, self.inputs)):
+        shown = self.A if self.rounding is None else np.where(np.abs(self.A) <= self.rounding, 0.0, self.A)
+        for title, matrix, names in (("A", shown, self.states), ("B", self.B, self.inputs)):
             if names:
                 lines.append(f"{title}{' ' * (width + 1)}" + " ".join(f"{name[:12]:>12}" for name in names))
                 lines += [

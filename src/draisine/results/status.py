@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from html import escape
 from typing import TypeAlias
 
 from draisine.results.control_characters import escaped
@@ -24,6 +23,7 @@ class Ending(StrEnum):
     CONSTRAINTS_BROKEN = "CONSTRAINTS_BROKEN"  # a constraint, redundant ones included, is violated beyond the tolerance
     SWITCHES_ACCUMULATE = "SWITCHES_ACCUMULATE"  # infinitely many switches in a finite time
     SLIDING_AMBIGUOUS = "SLIDING_AMBIGUOUS"  # the motion on several switching surfaces is not unique
+    OFF_PATH = "OFF_PATH"  # a contact leaves the strip beside a path in which its coordinates hold
     GROUND_TOO_SHARP = "GROUND_TOO_SHARP"  # a wheel would touch the ground at a second place, in a hollow sharper than itself
     CONTACT_INCONSISTENT = "CONTACT_INCONSISTENT"  # no mode of the contacts satisfies the laws of friction and impact
     CONTACT_UNDECIDED = "CONTACT_UNDECIDED"  # the modes of the contacts were not found
@@ -63,6 +63,8 @@ class Status:
 
     def _repr_html_(self) -> str:
         """For notebooks: a line for the end, and one for each warning."""
+        from html import escape
+
         return "".join(f"<div>{escape(line.strip())}</div>" for line in str(self).splitlines())
 
 

@@ -160,7 +160,7 @@ def mesh_sensitivities(
         low, high = limits[parameter.name]
         far = high if high - parameter.default >= parameter.default - low else low
         step = _SHARE * (far - parameter.default)
-        changed = replace(parameter, default=parameter.default + step)
+        changed = parameter._replace(default=parameter.default + step)
         other = replace(system, parameters=(*system.parameters[:place], changed, *system.parameters[place + 1 :]))
         try:
             least = _SEEN * base.extent / (high - low)

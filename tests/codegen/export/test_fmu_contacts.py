@@ -176,16 +176,16 @@ def test_brake_that_is_applied_on_the_way(units, fmpy, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_modes_that_are_not_included_are_an_error(fmpy, tmp_path, kind):
     (unit,) = dr.export(dr.gallery.block_on_slope(), "fmu", out=tmp_path, start=SLIDE, modes={"front": ("slip", "open")})
-    told = []
+    reported = []
 
     def log(environment: Any, status: int, category: bytes, message: bytes) -> None:
-        told.append(message.decode())
+        reported.append(message.decode())
 
     with pytest.raises(fmpy.fmi1.FMICallException):
         run_unit(fmpy, unit, kind, 2.0, ["way"], logger=log)
     stops = 2.0 / (9.81 * (0.5 * math.cos(SLOPE) - math.sin(SLOPE)))
-    assert "contact 'front' sticks, which is not among the modes of this FMU" in told[-1]
-    assert float(told[-1].split()[3]) == pytest.approx(stops, abs=1e-7)
+    assert "contact 'front' sticks, which is not among the modes of this FMU" in reported[-1]
+    assert float(reported[-1].split()[3]) == pytest.approx(stops, abs=1e-7)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -76,7 +76,7 @@ def test_a_run_is_that_of_simulate_and_so_are_its_gradients(jax, bicycle, projec
     """Gradients are projected in every step, sensitivities of `simulate` where they have drifted by the limit of the residual,
     1e-11; where this limit is zero both are the same."""
     if projected:
-        bicycle = replace(bicycle, limits=replace(bicycle.limits, residual=1e-17))
+        bicycle = replace(bicycle, limits=bicycle.limits._replace(residual=1e-17))
     begin = {**START, "roll_rate": 0.4, "lean": 0.1} if projected else START
     f, x = dr.as_jax(bicycle, step=STEP), dr.consistent_start(bicycle, begin).x
     u, p, steps = np.array([0.1, 0.0, 1.0]), f.p, 50

@@ -6,7 +6,6 @@ import json
 import math
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +59,7 @@ def in_c(model, start, until, folder: Path, *, step=0.01, tolerance=1e-10, modes
         [compiler, *flags, "-o", "main", "main.c", *sources, "-lm"], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[:3000]
-    told = subprocess.run(
+    reported = subprocess.run(
         ["./main", *map(str, (until, step, tolerance, *inputs))],
         cwd=folder,
         capture_output=True,
@@ -68,7 +67,7 @@ def in_c(model, start, until, folder: Path, *, step=0.01, tolerance=1e-10, modes
         timeout=120,
         check=True,
     )
-    *rows, last = [[float(part) for part in line.split()] for line in told.stdout.splitlines()]
+    *rows, last = [[float(part) for part in line.split()] for line in reported.stdout.splitlines()]
     return rows, int(last[0]), last[1], np.array(last[2:])
 
 
@@ -105,7 +104,7 @@ def ball() -> dr.Model:
 def grippy_bicycle(friction: float) -> dr.Model:
     m = dr.gallery.bicycle()
     for name, wheel in m._items["wheels"].items():
-        m._items["wheels"][name] = replace(wheel, friction=dry_friction(friction, 0.0, "energetic", name))
+        m._items["wheels"][name] = wheel._replace(friction=dry_friction(friction, 0.0, "energetic", name))
     return m
 
 

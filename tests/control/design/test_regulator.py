@@ -241,7 +241,7 @@ def test_the_law_goes_into_equations_in_which_nothing_was_eliminated(bike, hold)
     other = dr.simulate(hold.on(bike), 1.0, start={"speed": 2.0, "lean": 0.05})
     np.testing.assert_allclose(one["lean"], other["lean"], atol=1e-8)
     again = dr.lqr(whole, {"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
-    assert again.states != hold.states  # told by other velocities
+    assert again.states != hold.states  # in other velocities
     np.testing.assert_allclose(again.eigenvalues, hold.eigenvalues, rtol=1e-9)
 
 

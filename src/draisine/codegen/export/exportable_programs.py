@@ -90,7 +90,7 @@ def _labeled(dynamics: DaeResidual, equations: Equations) -> Program:
     """The residual under the system's name, with names for the rates."""
     program = dynamics.residual
     labels = tuple(f"d{s.name}/dt" for s in equations.states)
-    inputs = [replace(slot, labels=labels, units=()) if slot.name == "xdot" else slot for slot in program.inputs]
+    inputs = [slot._replace(labels=labels, units=()) if slot.name == "xdot" else slot for slot in program.inputs]
     return replace(program, name=f"{equations.name}_residual", inputs=tuple(inputs))
 
 

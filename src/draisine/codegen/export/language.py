@@ -98,6 +98,9 @@ class Language(ABC):
     longest_name: ClassVar[int] = 60
     longest_function: ClassVar[int | None] = None  # number of values beyond which a function is written in parts
     indent: ClassVar[str] = "    "
+    brackets: ClassVar[tuple[str, str]] = ("[", "]")  # around an index
+    first_index: ClassVar[int] = 0
+    has_matrices: ClassVar[bool] = False  # indexed by row and column; else stored column by column
 
     # ---------------------------------------------------------------- words and numbers
 
@@ -126,12 +129,19 @@ class Language(ABC):
     # ---------------------------------------------------------------- lines of a function
 
     def entry(self, vector: str, k: int) -> str:
-        """The entry of a vector, counted from 0."""
-        return f"{vector}[{k}]"
+        """The entry of a vector, counted from 0 here."""
+        left, right = self.brackets
+        return f"{vector}{left}{k + self.first_index}{right}"
 
     def place(self, argument: Argument, k: int) -> str:
         """The entry of an argument or result, in column-major order."""
-        return argument.name if argument.is_number else self.entry(argument.name, k)
+        if argument.is_number:
+            return argument.name
+        if not (argument.is_matrix and self.has_matrices):
+            return self.entry(argument.name, k)
+        left, right = self.brackets
+        row, column = (index + self.first_index for index in argument.row_and_column(k))
+        return f"{argument.name}{left}{row}, {column}{right}"
 
     @abstractmethod
     def assign(self, name: str, expression: str, truth: bool = False) -> str:

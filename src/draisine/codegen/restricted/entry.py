@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -17,11 +18,10 @@ from types import ModuleType
 from typing import Any
 
 from draisine.codegen.background import start
-from draisine.codegen.cache import cached_object, claim, is_stored, release, stored_object
+from draisine.codegen.cache import cached_object, claim, contents_digest, is_stored, release, stored_object
 from draisine.codegen.host import host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
 from draisine.codegen.restricted.types import Options, Record, Type
-from draisine.program.digest import digest_of
 
 SYMBOL = "draisine_entry"
 _ROOT = Path(__file__).parents[2]
@@ -187,11 +187,10 @@ def check_sources(name: str, needed: frozenset[str], given: tuple[str, ...]) -> 
 @cache
 def digest(modules: tuple[str, ...]) -> str:
     """A hash of the contents of modules and of the translator."""
-    digested = digest_of()
-    files = [*sorted(Path(__file__).parent.glob("*.py")), _ROOT / "codegen" / "jit" / "engine.py"]
-    for file in (*files, *(source_file(module) for module in modules)):
-        digested.update(file.read_bytes())
-    return digested.hexdigest()
+    own = os.path.dirname(__file__)
+    files = [os.path.join(own, name) for name in sorted(os.listdir(own)) if name.endswith(".py")]
+    engine = str(_ROOT / "codegen" / "jit" / "engine.py")
+    return contents_digest([*files, engine, *(str(source_file(module)) for module in modules)])
 
 
 def source_file(module: str) -> Path:

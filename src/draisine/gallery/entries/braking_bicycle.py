@@ -35,7 +35,7 @@ def braking_bicycle() -> Model:
     """The benchmark bicycle with friction at its wheels, which roll, slip, lift off and land, and with a front brake."""
     ideal = bicycle().freeze()
     law = dry_friction("grip", 0.0, "energetic", "wheels")
-    wheels = tuple(replace(wheel, friction=law) for wheel in ideal.wheels)
+    wheels = tuple(wheel._replace(friction=law) for wheel in ideal.wheels)
     grip = Parameter("grip", 1.0, "", "friction coefficient between wheels and ground")
     description = "Whipple–Carvallo bicycle, benchmark of Meijaard et al. 2007, with dry friction and a front brake"
     named = replace(ideal, name="braking_bicycle", description=description, independent=())

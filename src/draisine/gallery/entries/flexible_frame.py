@@ -56,8 +56,8 @@ def flexible_frame() -> Model:
     rigid = bicycle().freeze()
     joints = tuple(_twisting(joint) if joint.name == "steer" else joint for joint in rigid.joints)
     wheels = tuple(
-        replace(
-            wheel, contact=LinearTire(f"{wheel.name.removesuffix('_wheel')}_cornering", "relaxation", longitudinal="tire_along")
+        wheel._replace(
+            contact=LinearTire(f"{wheel.name.removesuffix('_wheel')}_cornering", "relaxation", longitudinal="tire_along")
         )
         for wheel in rigid.wheels
     )
@@ -76,7 +76,7 @@ def _twisting(steer: Joint) -> Joint:
     up, down = (Translate((Number(0.0), Number(0.0), sign * Name("head_height"))) for sign in (1, -1))
     chain = (*place, up, Rotate("x", Name("head_twist")), down, turn)
     twist = Coordinate("head_twist", "head_twist_rate", "rad", 0.0, -0.3, 0.3)
-    return replace(steer, chain=chain, coordinates=(twist, *steer.coordinates))
+    return steer._replace(chain=chain, coordinates=(twist, *steer.coordinates))
 
 
 def wobble(found: Any) -> NDArray[np.complex128]:

@@ -21,7 +21,8 @@ import casadi as ca
 import numpy as np
 
 import draisine as dr
-from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
+from draisine.dynamics.augmented.second_order import SecondOrder, euler_lagrange
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.gallery.registry import Study, entry
 from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver

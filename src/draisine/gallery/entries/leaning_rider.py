@@ -77,8 +77,8 @@ def _without_rider(frame: Any) -> Any:
         zz=Name("izz_frame") - Name("izz_rider") - shifted,
         zx=Name("ixz_frame") + mass * ahead * above + rest * behind * below,
     )
-    return replace(
-        frame, mass=rest, center_of_mass=(x_rest, frame.center_of_mass[1], z_rest - Name("r_rear_wheel")), inertia=inertia
+    return frame._replace(
+        mass=rest, center_of_mass=(x_rest, frame.center_of_mass[1], z_rest - Name("r_rear_wheel")), inertia=inertia
     )
 
 

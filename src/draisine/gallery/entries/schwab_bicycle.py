@@ -44,7 +44,7 @@ SPEED, LEAN = 5.6, math.pi / 10
 def schwab_bicycle() -> Model:
     """The bicycle of Schwab, Meijaard & Papadopoulos 2005, of chapter 6 of Thomsen's lecture notes."""
     system = bicycle().freeze()
-    parameters = tuple(replace(p, default=CHANGED.get(p.name, p.default)) for p in system.parameters)
+    parameters = tuple(p._replace(default=CHANGED.get(p.name, p.default)) for p in system.parameters)
     description = "Whipple–Carvallo bicycle, benchmark of Schwab, Meijaard & Papadopoulos 2005"
     return Model.of(replace(system, name="schwab_bicycle", description=description, parameters=parameters))
 

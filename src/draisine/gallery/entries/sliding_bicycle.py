@@ -37,7 +37,7 @@ def sliding_bicycle() -> Model:
         Parameter("grip", 0.8, "", "bound of the force along the ground, per normal force"),
     )
     law = Creep("tire_stiffness", "tire_stiffness", friction="grip")
-    wheels = tuple(replace(wheel, contact=law) for wheel in ideal.wheels)
+    wheels = tuple(wheel._replace(contact=law) for wheel in ideal.wheels)
     description = "Whipple–Carvallo bicycle, benchmark of Meijaard et al. 2007, on tires that slip"
     named = replace(ideal, name="sliding_bicycle", description=description, independent=())
     return Model.of(replace(named, parameters=(*ideal.parameters, *own), wheels=wheels))
