@@ -32,7 +32,7 @@ REFUSED = {
         r"cannot run in the studio: it is given as 0 = F\(t, x, ẋ\)",
     ),
     "ladder": "cannot run in the studio: 85 equations would be solved at every step",
-    "tipping_tricycle": "contacts that open and laws that switch",
+    "tipping_tricycle": "contacts that open and laws that jump",
 }
 LIVE = [name for name in gallery.models() if name not in REFUSED]
 WITH_SPECTRUM = {

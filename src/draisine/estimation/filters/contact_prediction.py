@@ -183,8 +183,8 @@ class ContactPropagator(Propagator):
             kept = values > CERTAIN * max(float(values[-1]), 0.0)
             if not kept.any():
                 break
-            root = vectors[:, kept] * np.sqrt(values[kept])  # response = root rootᵀ
-            pushed, _ = nnls(root.T, -np.linalg.lstsq(root, side, rcond=None)[0])
+            root = vectors[:, kept] * np.sqrt(values[kept])  # response = root rootᵀ, with orthogonal columns
+            pushed, _ = nnls(root.T, -(root / values[kept]).T @ side)
             now = change + covariance @ rows.T @ pushed
             x = super().points(chart, now[None], covariance)[0]
             gaps, by_state = self._gaps(chart, x)
