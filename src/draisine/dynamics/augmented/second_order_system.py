@@ -21,6 +21,7 @@ from draisine.dynamics.augmented.regularity import check_not_degenerate, check_r
 from draisine.dynamics.augmented.second_order import SecondOrder
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.dynamics.constraints.singular_rows import row_condition
+from draisine.dynamics.constraints.velocity_rows import Motion, velocity_rows
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError
@@ -52,16 +53,14 @@ class _Rows:
     def __init__(self, system: SecondOrder) -> None:
         self.names = [n for n, _ in (*system.holonomic, *system.nonholonomic)]
         self.position = ca.vertcat(*[f for _, f in system.holonomic]) if system.holonomic else ca.SX(0, 1)
-        first = system.rate(self.position) if system.holonomic else ca.SX(0, 1)
-        second = ca.vertcat(*[g for _, g in system.nonholonomic]) if system.nonholonomic else ca.SX(0, 1)
-        self.velocity = ca.densify(ca.vertcat(first, second))
-        self.matrix = ca.jacobian(self.velocity, system.v)
-        curved = ca.jacobian_sparsity(self.matrix.nz[:], system.v) if self.matrix.nnz() else ca.Sparsity(0, 0)
-        if curved.nnz():
-            name = self.names[self.matrix.sparsity().row()[curved.row()[0]]]
+        residuals = ca.vertcat(self.position, *[g for _, g in system.nonholonomic])
+        levels = [True] * len(system.holonomic) + [False] * len(system.nonholonomic)
+        motion = Motion(system.q, system.v, system.t, system.q_rate)
+        self.velocity, self.matrix, curved = velocity_rows(residuals, levels, motion)
+        if curved is not None:
             raise ModelError(
-                f"{system.name}: constraint {name!r} is not linear in the velocities; write it as g(q, t) · q̇ + g₀(q, t), or "
-                "give the position constraint of which it is the rate"
+                f"{system.name}: constraint {self.names[curved]!r} is not linear in the velocities; write it as "
+                "g(q, t) · q̇ + g₀(q, t), or give the position constraint of which it is the rate"
             )
         self.bias = system.rate(self.velocity) if self.names else ca.SX(0, 1)
         self.holonomic_count = len(system.holonomic)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.configurations import sample_coordinates
 from draisine.dynamics.constraints.smoothness import check_smooth, may_switch
+from draisine.dynamics.constraints.velocity_rows import Motion, velocity_rows
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.linear_algebra import ZERO, fold_constant, is_zero
 from draisine.dynamics.lowering import Scope
@@ -151,31 +152,16 @@ class ResidualSystem:
         self.residual = ca.densify(ca.vertcat(*[ca.SX(scope.value(e)) for _, _, e in self.named])) if self.named else ca.SX(0, 1)
         self._check_position()
         self._check_smooth()
-        first = self._rate_of(self.residual) if self.named else ca.SX(0, 1)
-        chosen = [
-            first[i] if constraint.level == "position" else self.residual[i] for i, (constraint, _, _) in enumerate(self.named)
-        ]
-        self.velocity = ca.densify(ca.vertcat(*chosen)) if chosen else ca.SX(0, 1)  # A v + a₀
-        self.matrix = self._matrix()
-        self._check_linear()
+        self._motion = Motion(scope.q, scope.v, scope.t, measures.q_rate)
+        levels = [constraint.level == "position" for constraint, _, _ in self.named]
+        self.velocity, self.matrix, curved = velocity_rows(self.residual, levels, self._motion)  # A v + a₀, A
+        if curved is not None:
+            raise ModelError(
+                f"{self._where(curved)} is not linear in the velocities; write it as g(q, t) v + g₀(q, t), or constrain the "
+                "position of which it is the rate"
+            )
         still = ca.SX.zeros(len(scope.velocities))
         self.drift = ca.substitute(self.velocity, scope.v, still) if scope.velocities else self.velocity
-
-    def _matrix(self) -> ca.SX:
-        """A, the derivative of the rows by the velocities. Where tables enter position constraints it is that of the residuals by
-        the coordinates times that of the coordinates' rates: a call node's derivative along a motion keeps the motion as an
-        argument, so that its derivative by the velocities would depend on these."""
-        scope = self.measures.scope
-        if not scope.system.functions or not self.named:
-            return ca.jacobian(self.velocity, scope.v)
-        moved = ca.jacobian(self.residual, scope.q) @ ca.jacobian(self.measures.q_rate, scope.v)
-        direct = ca.jacobian(self.residual, scope.v)
-        levels = [constraint.level for constraint, _, _ in self.named]
-        rows = [moved[i, :] if level == "position" else direct[i, :] for i, level in enumerate(levels)]
-        driven = moved @ scope.v + ca.jacobian(self.residual, scope.t)
-        kept = [driven[i] if level == "position" else self.residual[i] for i, level in enumerate(levels)]
-        self.velocity = ca.densify(ca.vertcat(*kept))
-        return ca.sparsify(ca.vertcat(*rows))
 
     def parametric(self, idle: Sequence[str]) -> list[tuple[Constraint, ca.SX]]:
         """Position residuals among the `idle` ones, which no coordinate changes, that parameters change: a start with other
@@ -189,12 +175,7 @@ class ResidualSystem:
     @cached_property
     def rate(self) -> ca.SX:
         """Rate of the rows at zero accelerations: Ȧ v + ȧ₀, in all velocities."""
-        return self._rate_of(self.velocity)
-
-    def _rate_of(self, quantity: ca.SX) -> ca.SX:
-        """Time derivative at constant velocities."""
-        scope = self.measures.scope
-        return ca.densify(ca.jtimes(quantity, scope.q, self.measures.q_rate) + ca.jacobian(quantity, scope.t))
+        return ca.densify(self._motion.rate(self.velocity))
 
     def _where(self, index: int) -> str:
         constraint, name, _ = self.named[index]
@@ -220,15 +201,6 @@ class ResidualSystem:
         for index, (constraint, _, expression) in enumerate(self.named):
             if constraint in scope.system.constraints and may_switch(scope, expression):
                 check_smooth(scope, self._where(index), self.residual[index], constraint.level)
-
-    def _check_linear(self) -> None:
-        curved = ca.jacobian_sparsity(self.matrix.nz[:], self.measures.scope.v) if self.matrix.nnz() else ca.Sparsity(0, 0)
-        if curved.nnz():
-            index = self.matrix.sparsity().row()[curved.row()[0]]
-            raise ModelError(
-                f"{self._where(index)} is not linear in the velocities; write it as g(q, t) v + g₀(q, t), or constrain the "
-                "position of which it is the rate"
-            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -182,6 +182,8 @@ def _rise(where: str, along: Expr, at: Expr, length: Expr, until: Amount | None)
         return _step(_inside(along, at, length))
     (end,) = _one(where, until=(until, "m"))
     _check_longer(where, end - at, "the stretch up to `until`", length, "take a later end or a shorter length")
+    if _Round.of(along) is None:  # smooth in each of its parts, as wheels need it
+        return _step(_inside(along, at, length)) - _step(_inside(along, end, length))
     return _step(_share(where, along, at + length / 2, end - at, length))
 
 

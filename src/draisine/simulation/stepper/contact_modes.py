@@ -236,7 +236,7 @@ def closes_too(c: ContactModes, i: int) -> bool:
 
 def return_to_constraints(s: Stepper) -> None:
     """Remove the drift of closed contacts, which is not to be taken for an approach or a slip."""
-    if s.project == 0:
+    if s.project == 0 or s.behind_switch != 0:
         return
     for _ in range(PROJECTIONS):
         copy(s.x, s.point, s.width)

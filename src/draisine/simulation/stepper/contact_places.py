@@ -4,7 +4,8 @@ The rates of places have no inertia: they follow from the other velocities, ρ =
 of the ground. Nothing else may jump. Projections and terms of contacts do not read branches, but take the branch at the place
 itself; a step ends on the surface between two branches only up to its error. So the step that ends there is not projected, the
 coordinates are moved into the new branch, by no more than that error, and the rates are set there, before the field behind the
-switch is evaluated.
+switch is evaluated. Until the next step it is not projected again: where a coordinate is prescribed in time, a projection would
+lead it, and the place with it, back over the surface.
 """
 
 from __future__ import annotations
@@ -88,4 +89,7 @@ def pass_to_branch(s: Stepper) -> int:
     if reason != CONTINUE:
         return reason
     move_behind_switch(s)
-    return projected(s, c.first_velocity, c.first_velocity + c.velocities) if s.aborted == 0 else CONTINUE
+    if s.aborted != 0:
+        return CONTINUE
+    s.behind_switch = 1
+    return projected(s, c.first_velocity, c.first_velocity + c.velocities)

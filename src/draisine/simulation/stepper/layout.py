@@ -357,6 +357,7 @@ class Stepper(Record):
     grid_step: int  # fixed steps: the attempt ends at a multiple …
     irregular: int  # … or is shorter than others
     beside_switch: int  # steps beside a switch: the one that ends there, and the next
+    behind_switch: int  # the state has been moved into new branches, where a projection would not leave it (`contact_places`)
     restarted: int  # branches changed; read and cleared by external methods and batches
     # functions of time: steps may cross where nothing happens between the points of the method
     marks: int  # c

@@ -369,11 +369,12 @@ def change_at(s: Stepper, row: int) -> int:
             s.modes.outcome = ENDLESS
             return CONTACT_UNSOLVED
         return change_modes_varied(s, row)
-    reason = CONTINUE
+    reason, s.behind_switch = CONTINUE, 0
     if s.branch_margins > 0 or s.restarts > 0:
         reason = beyond_limit(s, change_branches(s, row))
     if s.unilateral != 0 and reason == CONTINUE:
         reason = change_modes_varied(s, -1)  # forces may have jumped
+    s.behind_switch = 0
     return reason
 
 
