@@ -366,7 +366,7 @@ def test_modes_that_touch_the_axis_at_one_value_change_nothing(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_value_of_a_mode_that_reaches_the_axis_at_an_end_of_the_sweep_is_that_end(seed: int) -> None:
-    """Real parts a (s − c)ⁿ of a pair, whose sweep begins or ends at c: what is below rounding error beside c is no other value."""
+    """Real parts a (s − c)ⁿ of a pair, whose sweep begins or ends at c; beside c they are below rounding error."""
     rng = np.random.default_rng(seed)
     low, high = 0.0, float(10 ** rng.uniform(-1, 1))
     at, order, slope = (low, high)[seed % 2], 1 + seed % 4, float(rng.uniform(0.3, 3) * rng.choice([-1, 1]))
