@@ -364,6 +364,20 @@ def test_modes_that_touch_the_axis_at_one_value_change_nothing(seed: int) -> Non
     assert [c.change for c in found_in(given, np.linspace(0, 1, (2, 3, 11, 41)[seed % 4]))] == []
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_value_of_a_mode_that_reaches_the_axis_at_an_end_of_the_sweep_is_that_end(seed: int) -> None:
+    """Real parts a (s − c)ⁿ of a pair, whose sweep begins or ends at c; beside c they are below rounding error."""
+    rng = np.random.default_rng(seed)
+    low, high = 0.0, float(10 ** rng.uniform(-1, 1))
+    at, order, slope = (low, high)[seed % 2], 1 + seed % 4, float(rng.uniform(0.3, 3) * rng.choice([-1, 1]))
+    given = beside_each_other(rng, [(zero_of_order(order, at, slope), 2.5), ([-7.0], 0.0)], 1)
+    (found,) = found_in(given, np.linspace(low, high, (2, 11, 51)[seed % 3]))
+    assert found.value == pytest.approx(at, abs=max(1e-11 * high, found.uncertainty))
+    assert found.uncertainty == 0.0 if order == 1 else 0.0 < found.uncertainty < 0.01
+    grows = slope * (high / 2 - at) ** order > 0
+    assert found.change == (0 if not grows else 2 if at == low else -2)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_mode_that_crosses_where_others_touch_is_listed_alone(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -63,6 +63,13 @@ def test_multiplier_by_liouville(van_der_pol):
     assert cycle.stable is True
 
 
+def test_a_motion_that_does_not_return_while_it_settles_is_told(van_der_pol):
+    with pytest.raises(
+        dr.errors.ArgumentError, match=r"no oscillation in the second half of settle=30: settle longer, or give period"
+    ):
+        dr.stability.limit_cycle(van_der_pol, start={"x": 2.0}, settle=30.0, parameters={"mu": 40.0})
+
+
 def test_pendulum_conserves(pendulum):
     """Period 4 K(sin²(θ/2)); both multipliers are one, and the matrix is a shear by dT/dE."""
     cycle = dr.stability.limit_cycle(pendulum, start={"x": 1.0}, period=6.5, fixed={"x": 1.0})

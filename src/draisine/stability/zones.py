@@ -51,14 +51,24 @@ class Zones:
                 yield from self._nested(group)
                 continue
             width = max(c.width for c in group)
-            yield Change(
-                first.low,
-                final.high,
-                first.before,
-                final.after,
-                width,
-                self._zone(group) if by_rounding and len(group) == 2 else None,
-            )
+            zone = self._zone(group) if by_rounding and len(group) == 2 else None
+            if len(group) == 1:
+                zone = self._zone_at_limit(first, brackets[:start], brackets[last + 1 :])
+            yield Change(first.low, final.high, first.before, final.after, width, zone)
+
+    def _zone_at_limit(self, change: Change, earlier: list[Change], later: list[Change]) -> tuple[float, float] | None:
+        """The zone about an end of the sweep at which modes touch the axis or cross it with higher order, as far beyond this end
+        as before it; None where a bracket is no edge of such a zone. Between it and the end only further modes become neutral."""
+        more = _more_neutral(change)
+        if more == 0 or any(_more_neutral(c) * more < 0 for c in (later if more > 0 else earlier)):
+            return None
+        limit, side = (self.limits[1], -1.0) if more > 0 else (self.limits[0], 1.0)
+        edge = self.edge(change.low, change.high, change.before)[0] if more > 0 else self._zone([change])[1]
+        half = abs(limit - edge)
+        room = 0.5 * abs(self.limits[0 if more > 0 else 1] - edge)
+        count = int(max(change.after[4:].sum(), change.before[4:].sum()))
+        by_rounding = self._falls_to_rounding(edge, side, half, min(2.0 * half, room), count)
+        return (limit - half, limit + half) if by_rounding else None
 
     def _is_one(self, group: list[Change]) -> bool:
         """Whether brackets in sequence belong to one change."""
@@ -103,18 +113,22 @@ class Zones:
         half = 0.5 * (last - first)
         inside = (int(group[1].before[4:].sum()), int(group[-1].before[4:].sum()))  # numbers next to either end
         for edge, side, limit, count in ((first, -1.0, self.limits[0], inside[0]), (last, 1.0, self.limits[1], inside[1])):
-            step = min(2.0 * half, 0.5 * abs(limit - edge))
-            if not step > _ROOM * half:
-                return False
-            found = Spectrum.of(self.matrices(edge + side * step * np.array([1.0, 2.0])))
-            sizes = np.abs(found.values.real)
-            near, far = np.sort(sizes, axis=1)[:, count - 1]
-            slowest = np.argsort(sizes[0])[:count]
-            order = np.log(far / max(near, 1e-300)) / np.log((half + 2.0 * step) / (half + step))
-            at_edge = sizes[0] / (1.0 + step / half) ** order
-            if not (order >= _ORDER and (at_edge <= _LEAVES * found.errors[0])[slowest].all()):
+            if not self._falls_to_rounding(edge, side, half, min(2.0 * half, 0.5 * abs(limit - edge)), count):
                 return False
         return True
+
+    def _falls_to_rounding(self, edge: float, side: float, half: float, step: float, count: int) -> bool:
+        """Whether the real parts of the slowest modes, at one and two steps beside a zone of this half width, are powers of the
+        distance from its middle that fall to their errors at its edge."""
+        if not step > _ROOM * half:
+            return False
+        found = Spectrum.of(self.matrices(edge + side * step * np.array([1.0, 2.0])))
+        sizes = np.abs(found.values.real)
+        near, far = np.sort(sizes, axis=1)[:, count - 1]
+        slowest = np.argsort(sizes[0])[:count]
+        order = np.log(far / max(near, 1e-300)) / np.log((half + 2.0 * step) / (half + step))
+        at_edge = sizes[0] / (1.0 + step / half) ** order
+        return bool(order >= _ORDER and (at_edge <= _LEAVES * found.errors[0])[slowest].all())
 
     def _nested(self, group: list[Change]) -> Iterator[Change]:
         """Changes in between, and that of the modes that rounding makes neutral all the while, unless they touch the axis."""
@@ -150,6 +164,11 @@ class Zones:
     def arrives(self, low: float, high: float, counts: Counts) -> float:
         """The first point with such numbers of modes."""
         return multisect(lambda s: (self.counts(s) != counts).any(axis=1), low, high, _ROUNDS)[1]
+
+
+def _more_neutral(change: Change) -> int:
+    """How many more modes are neutral behind a bracket than before it."""
+    return int(change.after[4:].sum() - change.before[4:].sum())
 
 
 def _nest(group: list[Change]) -> bool:

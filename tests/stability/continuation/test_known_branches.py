@@ -84,6 +84,20 @@ def test_truss_snaps_through():
     assert np.array_equal(branch.stable, np.abs(branch["y"]) > at)
 
 
+@pytest.mark.parametrize("apart", [1e-3, 1e-5, 1e-8, 1e-12])
+def test_unstable_motions_between_two_folds_in_one_step_are_seen(apart):
+    """μ = (x − 0.3)³ − e (x − 0.3) turns back where 3 (x − 0.3)² = e; in between the motions are unstable."""
+    e = 3 * (apart / 4) ** (2 / 3)
+    folds = dr.first_order("folds", {X: MU - (X - 0.3) ** 3 + e * (X - 0.3)}, parameters={MU: -1.0}, start={X: -0.7})
+    branch = dr.stability.continuation(folds, "mu", between=(-1.0, 1.0))
+    assert [p.value for p in branch.special] == pytest.approx([apart / 2, -apart / 2], rel=1e-3)
+    assert [p.kind for p in branch.special] == ["fold", "fold"]
+    assert np.array_equal(branch.stable, np.abs(branch["x"] - 0.3) > math.sqrt(e / 3))
+    assert not branch.stable.all()
+    assert all(branch["x"][p.after] <= p["x"] <= branch["x"][p.after + 1] for p in branch.special)
+    assert (np.diff(branch["x"]) > 0).all()
+
+
 def test_hopf_point_and_its_frequency():
     grow = MU - sp.Rational(1, 4)
     e = dr.first_order(

@@ -34,7 +34,7 @@ from draisine.stability.continuation.arclength import Bound, CurveSegment, Steps
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.evaluation import path_radii
 from draisine.stability.continuation.problem import ANYWHERE, ContinuationProblem, Range, SteadyCurve
-from draisine.stability.continuation.special_points import BRANCH_POINT, FoundPoint, find
+from draisine.stability.continuation.special_points import BRANCH_POINT, FoundPoint, find, parted
 from draisine.stability.linearization import explicit_equations_of, motion_of, what_is_singular
 from draisine.stability.steady_problem import SteadyMotion
 
@@ -275,18 +275,17 @@ class _BranchFollower:
     ) -> Branch:
         q, curve_of_motions = self.problem, self.curve_of_motions
         e = q.equations
-        motions = [curve_of_motions.motion(point.y) for point in points]
-        every = matrices(e, curve_of_motions.ignorable, [(m.x, m.u, m.p) for m in motions])
-        spectra = [eigenvalues(a) for a in every]
-        neutral = neutral_count(spectra)
-
-        def matrix(point: CurvePoint) -> Array:
-            return matrices(e, curve_of_motions.ignorable, [curve_of_motions.state(point.y)])[0]
-
-        found = find(curve_of_motions.curve, points, every, neutral, matrix, at if crossing is not None else None)
+        every = self._matrices(points)
+        neutral = neutral_count([eigenvalues(a) for a in every])
+        skip = at if crossing is not None else None
+        found = find(curve_of_motions.curve, points, every, neutral, lambda point: self._matrices([point])[0], skip)
         if crossing is not None:
             found = sorted([*found, replace(crossing, after=at)], key=lambda f: f.after)
+        parts, found = parted(curve_of_motions.curve, points, found)
+        spectra = [eigenvalues(a) for a in (every if len(parts) == len(points) else self._matrices(parts))]
+        motions = [curve_of_motions.motion(point.y) for point in parts]
         columns = {name: np.array([m.values[name] for m in motions]) for name in motions[0].values}
+        columns[q.over] = np.clip(columns[q.over], *q.between)  # its ends by rounding
         columns |= path_radii(
             e, np.array([m.x for m in motions]), np.array([m.u for m in motions]), np.array([m.p for m in motions])
         )
@@ -308,6 +307,11 @@ class _BranchFollower:
             tuple(motions),
             self.across,
         )
+
+    def _matrices(self, points: Sequence[CurvePoint]) -> list[Array]:
+        """The linear models at points, without ignorable coordinates."""
+        states = [self.curve_of_motions.state(point.y) for point in points]
+        return matrices(self.problem.equations, self.curve_of_motions.ignorable, states)
 
     def _special(self, found: FoundPoint) -> SpecialPoint:
         motion = self.curve_of_motions.motion(found.point.y)

@@ -8,7 +8,7 @@ of growing modes on both sides; a step in which they do not has several that hid
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -25,6 +25,7 @@ FOLD, BRANCH_POINT, HOPF, ZERO_CROSSING = "fold", "branch point", "Hopf point", 
 
 STILL = 1e-9  # relative to the gradient: smaller changes of the continuation quantity are round-off
 SAME = 1e-4  # distance in scaled unknowns below which two special points coincide
+PARTED = 1e-6  # distance of two special points between which there is a point of the branch
 DEPTH = 8  # divisions of a step in search of two folds
 HALVINGS = 30  # of a step whose special points do not explain its numbers of growing modes
 BY_SHAPES = (8, 0)  # halvings after which modes that cross at one point are told apart by their shapes
@@ -61,6 +62,28 @@ def find(
         if skip not in (i, i + 1):
             found += search.between(i, current, upcoming)
     return found
+
+
+def parted(
+    curve: ImplicitCurve, points: Sequence[CurvePoint], found: Sequence[FoundPoint]
+) -> tuple[list[CurvePoint], list[FoundPoint]]:
+    """Points with one more between each two special points in one step, and the special points with their indices among these:
+    what is between them, as an unstable motion between two folds, no other point shows."""
+    every, renumbered = list(points[:1]), []
+    for i in range(len(points)):
+        inside = [one for one in found if one.after == i]
+        for k, one in enumerate(inside):
+            middle = _halfway(curve, inside[k - 1], one) if k else None
+            every += [] if middle is None else [middle]
+            renumbered.append(replace(one, after=len(every) - 1))
+        every += points[i + 1 : i + 2]
+    return every, renumbered
+
+
+def _halfway(curve: ImplicitCurve, one: FoundPoint, other: FoundPoint) -> CurvePoint | None:
+    chord = other.point.y - one.point.y
+    length = float(np.linalg.norm(chord))
+    return curve.correct(0.5 * (one.point.y + other.point.y), chord / length) if length > PARTED else None
 
 
 class _Search:

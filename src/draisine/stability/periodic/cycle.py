@@ -258,6 +258,10 @@ def limit_cycle(
     if settle > 0.0:
         x, p, estimate = settled(e, x, u, p, settle, method)
         period = estimate if period is None else period
+        if period is None:
+            raise ArgumentError(
+                f"{e.name}: no oscillation in the second half of settle={settle:g}: settle longer, or give period=…"
+            )
     if period is None or not (np.isfinite(period) and period > 0.0):
         raise ArgumentError(f"{e.name}: give a guess of the period, or settle=seconds; got period={period!r}")
     fixed = dict(fixed or {})
