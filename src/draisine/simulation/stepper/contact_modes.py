@@ -512,8 +512,8 @@ def unresolved_stop(c: ContactModes, stopped: int, least: float, near: float) ->
 
 
 def stop_together(c: ContactModes, near: float) -> bool:
-    """Whether all slips that are nearly zero stop with one that has stopped, and the other contacts keep their modes; the solution
-    is then the best one. Each of them alone may find that it cannot stick while another one still slips."""
+    """Whether all slips that are nearly zero stop with one that has stopped, and the other contacts keep their modes; the
+    solution is then the best one. Each of them alone may find that it cannot stick while another one still slips."""
     for i in range(c.contacts):
         c.choice[i] = mode_of(c, i)
         c.before_stop[i] = c.settled[i]
