@@ -73,7 +73,8 @@ RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact 
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
-NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
+NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero …
+LOCATED = 10.0  # … and the same times the tolerance: a force vanishes where the interpolated motion has it vanish
 PROJECTIONS = 2  # the velocities of the first one are those of positions before it
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
@@ -156,7 +157,7 @@ def negligible_acceleration(s: Stepper, i: int) -> float:
     for j in range(c.velocities):
         gain, motion = max(gain, abs(c.row[row * c.velocities + j])), max(motion, abs(c.free[j]))
     speed = velocity_scale(s)
-    return NEGLIGIBLE * (abs(c.bias[row]) + gain * motion + speed * speed / c.length)
+    return max(NEGLIGIBLE, LOCATED * c.tolerance) * (abs(c.bias[row]) + gain * motion + speed * speed / c.length)
 
 
 def passes(c: ContactModes, i: int) -> bool:
