@@ -67,3 +67,40 @@ def test_ideal_wheels_are_the_limit_of_much_friction() -> None:
     ideal = dr.simulate(dr.gallery.bicycle(), 3.0, start=start, method=tight)
     assert len(run.modes) == 1
     np.testing.assert_allclose(run["lean"], ideal["lean"], atol=1e-9)
+
+
+def drawn_falls(count: int) -> list[dict[str, float]]:
+    """Starts of falls as the benchmark draws them."""
+    rng = np.random.default_rng(20)
+    ranges = {"speed": (0.5, 8.0), "roll_rate": (-2.0, 2.0), "steer": (-0.3, 0.3), "steer_rate": (-2.0, 2.0)}
+    columns = {name: rng.uniform(*between, count) for name, between in ranges.items()}
+    return [{name: float(column[k]) for name, column in columns.items()} for k in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("number", "rtol"),
+    [
+        (446, 1e-8),  # both grips stop at the same time, but one of them cannot stick while the other still slips
+        (139, 1e-8),
+        (209, 1e-8),
+        (335, 1e-8),
+        (269, 1e-6),  # a slip grows across the direction in which it begins
+        (68, 1e-6),
+        (429, 1e-6),
+    ],
+)
+def test_slips_that_stop_or_begin_do_not_end_a_fall(number: int, rtol: float) -> None:
+    method = dr.methods.Auto(rtol=rtol, atol=1e-3 * rtol, max_steps=20000)
+    run = dr.simulate(falling_bicycle(0.6), 3.0, start=drawn_falls(500)[number], method=method, samples=60)
+    assert run.status.kind == "FINISHED", run.status
+    check_run(run)
+
+
+@pytest.mark.parametrize(("count", "number"), [(100, 55), (500, 191)])
+def test_friction_that_locks_is_named_with_any_tolerance(count: int, number: int) -> None:
+    """The normal forces of a wheel and a grip that slip have finite limits where the matrix that determines them is singular."""
+    start = drawn_falls(count)[number]
+    for rtol in (1e-6, 1e-8, 1e-9):
+        run = dr.simulate(falling_bicycle(0.6), 3.0, start=start, method=dr.methods.Auto(rtol=rtol, atol=1e-3 * rtol))
+        assert run.status.kind == "CONTACT_INCONSISTENT", run.status
+        assert "rear_wheel" in run.status.message and "grip" in run.status.message and "Painlevé" in run.status.message

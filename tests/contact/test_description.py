@@ -242,3 +242,18 @@ def test_a_bicycle_that_rolls_is_the_ideal_one() -> None:
     for name in ("lean", "steer", "speed", "rear_wheel_normal_force", "front_wheel_friction_needed"):
         np.testing.assert_allclose(one[name], other[name], rtol=0, atol=1e-8)
     assert not one.warnings
+
+
+@pytest.mark.parametrize("above", [3.3e-3, 1e-6, 0.0])
+def test_contact_that_passes_just_above_the_ground_is_no_degenerate_constraint(above: float) -> None:
+    """The lowest place of a pendulum's end is as good as on the ground, where its gap has no rate: it never closes."""
+    m = dr.Model("pendulum")
+    m.gravity(9.81)
+    rod = m.body("rod", mass=1.0, center_of_mass=(0, 0, -0.3), inertia=(0.03, 0.03, 1e-3))
+    m.revolute("turn", "ground", rod, axis="y", at=(0.0, 0.0, 0.6 + above))
+    start = {"turn": 0.5, "turn_rate": 0.0}
+    free = dr.simulate(m, 2.0, start=start)
+    m.contact("end", m.point("tip", rod, (0, 0, -0.6)), friction=0.3)
+    run = dr.simulate(m, 2.0, start=start)
+    assert run.status.kind == "FINISHED", run.status
+    np.testing.assert_allclose(run.at(2.0)["turn"], free.at(2.0)["turn"], atol=1e-7)

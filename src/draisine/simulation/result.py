@@ -18,6 +18,7 @@ from draisine.program.linear_solve import implicit_form
 from draisine.program.program import DaeResidual
 from draisine.results.contact_modes import NO_MODES, ContactHistory
 from draisine.results.status import Ending, Status
+from draisine.simulation.friction_lock import locked_by_friction
 from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.singular_passage import has_loops
 from draisine.simulation.singular_position import singular_position
@@ -264,8 +265,11 @@ def describe(s: FinalState, reason: int | None) -> Status:
     """The status for the loop's reason to return; None stands for an interruption."""
     if reason is None or isinstance(s.failure, KeyboardInterrupt):
         return Status(Ending.INTERRUPTED, f"stopped by the user at {s.at_time} of {s.span[1]:g} s; results up to then are kept")
-    if reason in (layout.NOT_FINITE, layout.STEP_TOO_SMALL, layout.UNSOLVED) and (names := _unbounded_contacts(s)):
-        return _locked(s, f"normal forces grow without bound, friction locks {', '.join(names)}", names)
+    if reason in (layout.NOT_FINITE, layout.STEP_TOO_SMALL, layout.UNSOLVED) and s.equations.unilateral:
+        if names := _unbounded_contacts(s):
+            return _locked(s, f"normal forces grow without bound, friction locks {', '.join(names)}", names)
+        if names := [s.equations.unilateral[i].name for i in locked_by_friction(s.memory.stepper)]:
+            return _locked(s, f"friction locks {', '.join(names)} as they slip, their forces are not determined", names)
     descriptions = {
         layout.REACHED: _finished,
         layout.PAUSED: _finished,
@@ -341,8 +345,6 @@ def _rubs(s: FinalState, contacts: list[str]) -> bool:
 
 def _unbounded_contacts(s: FinalState) -> list[str]:
     """Contacts whose normal forces grow without bound: friction that locks bodies as they slip."""
-    if not s.equations.unilateral:
-        return []
     stepper = s.memory.stepper
     modes = stepper.modes
     normal = stepper.margin[0, modes.first_margin : modes.first_margin + 2 * modes.contacts : 2]

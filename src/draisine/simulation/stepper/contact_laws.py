@@ -240,6 +240,11 @@ def tangential_size(c: ContactModes, i: int, values: Vector) -> float:
     return math.sqrt(total)
 
 
+def boundary(c: ContactModes, i: int) -> float:
+    """The same as BOUNDARY; where a contact leaves a mode, that has ended within the tolerance of the interpolated motion."""
+    return 10.0 * (max(BOUNDARY, c.tolerance) if c.excluded[i] != 0 else BOUNDARY)
+
+
 def satisfies(c: ContactModes) -> bool:
     """Whether the solved combination satisfies its inequalities."""
     room, slack = SLACK * largest(c), SLACK * largest_reaction(c)
@@ -251,7 +256,7 @@ def satisfies(c: ContactModes) -> bool:
             continue  # with its contact
         if c.choice[i] == OPEN:
             # where its force has just vanished its acceleration has, too: what is left of it is the error of that time
-            least = 10.0 * BOUNDARY * largest(c) if c.excluded[i] != 0 else room
+            least = boundary(c, i) * largest(c) if c.excluded[i] != 0 else room
             if c.result[normal] < -(max(least, c.negligible) if i == c.vanished else least):
                 return False
             continue
@@ -266,6 +271,6 @@ def satisfies(c: ContactModes) -> bool:
             forward = 0.0
             for w in range(c.ways[i]):
                 forward += c.result[int(c.tangential[i]) + w] * c.direction[i, w]
-            if forward < -10.0 * BOUNDARY * largest(c):
+            if forward < -boundary(c, i) * largest(c):
                 return False
     return True

@@ -125,6 +125,8 @@ class ContactModes(Record):
     negligible: float  # acceleration that is rounding error beside those of the mechanism
     excluded: Integers  # (c) 1 + a mode that a contact leaves; 0 for none
     settled: Integers  # (c) 1 if the direction of its slip is known
+    begun: Vector  # (c) the slip in two dimensions at the start of the step
+    before_stop: Integers  # (c) the same before slips are tried to stop together
     # directions of slips that begin, all together
     turning: Matrix  # (3, 3) tangential accelerations and 1, per normal force, as affine functions of the direction of one
     angle: Vector  # (c)

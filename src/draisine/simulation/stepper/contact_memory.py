@@ -82,7 +82,18 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
             },
             **{name: (count,) for name in ("host", "pressing", "column")},
             **{
-                name: (count,) for name in ("excluded", "settled", "touch", "angle", "angle_contact", "angle_pivot", "angle_side")
+                name: (count,)
+                for name in (
+                    "excluded",
+                    "settled",
+                    "before_stop",
+                    "begun",
+                    "touch",
+                    "angle",
+                    "angle_contact",
+                    "angle_pivot",
+                    "angle_side",
+                )
             },
             "angle_matrix": (count, count),
             "turning": (3, 3),

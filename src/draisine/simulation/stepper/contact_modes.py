@@ -73,7 +73,8 @@ RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact 
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
-NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero
+NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero …
+LOCATED = 10.0  # … and the same times the tolerance: a force vanishes where the interpolated motion has it vanish
 PROJECTIONS = 2  # the velocities of the first one are those of positions before it
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
@@ -156,7 +157,7 @@ def negligible_acceleration(s: Stepper, i: int) -> float:
     for j in range(c.velocities):
         gain, motion = max(gain, abs(c.row[row * c.velocities + j])), max(motion, abs(c.free[j]))
     speed = velocity_scale(s)
-    return NEGLIGIBLE * (abs(c.bias[row]) + gain * motion + speed * speed / c.length)
+    return max(NEGLIGIBLE, LOCATED * c.tolerance) * (abs(c.bias[row]) + gain * motion + speed * speed / c.length)
 
 
 def passes(c: ContactModes, i: int) -> bool:
@@ -439,7 +440,10 @@ def settle(s: Stepper, ended: int, which: int) -> int:
     if s.switches_here == 0 and not collided(c):
         release_resting(c, least)
     c.outcome = FOUND
-    if not (s.phase != FRESH and not collided(c) and expect_modes(c, ended, which)):
+    near = TURNING * least if stops and not collided(c) else 0.0
+    expected = near > 0.0 and unresolved_stop(c, stopped, least, near) and stop_together(c, near)
+    expected = expected or (s.phase != FRESH and not collided(c) and expect_modes(c, ended, which))
+    if not expected and not (near > 0.0 and stop_together(c, near)):
         c.outcome = solve_complementarity(c)
         if c.outcome != FOUND and stop_small_slips(s):
             c.outcome = solve_complementarity(c)
@@ -496,6 +500,31 @@ def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
         else:
             c.choice[ended] = SLIP if mode_of(c, ended) == STICK else STICK
     return keep_modes(c)
+
+
+def unresolved_stop(c: ContactModes, stopped: int, least: float, near: float) -> bool:
+    """Whether a slip in two dimensions has reversed before it had a direction of its own, or another one is as small: which of
+    them stops first is not known."""
+    found = c.ways[stopped] > 1 and least < tangential_size(c, stopped, c.speed) < near
+    for i in range(c.contacts):
+        begun = c.active[i] != 0 and mode_of(c, i) == SLIP and c.ways[i] > 1 and c.mode[MODE_ENTRIES * i + 6] == 0.0
+        found = found or (begun and i != stopped and tangential_size(c, i, c.speed) < near)
+    return found
+
+
+def stop_together(c: ContactModes, near: float) -> bool:
+    """Whether all slips that are nearly zero stop with one that has stopped, and the other contacts keep their modes; the
+    solution is then the best one. Each of them alone may find that it cannot stick while another one still slips."""
+    for i in range(c.contacts):
+        c.choice[i] = mode_of(c, i)
+        c.before_stop[i] = c.settled[i]
+        if c.choice[i] == SLIP and c.active[i] != 0 and tangential_size(c, i, c.speed) < near:
+            c.choice[i], c.settled[i] = STICK, 0
+    if keep_modes(c):
+        return True
+    for i in range(c.contacts):
+        c.settled[i] = c.before_stop[i]
+    return False
 
 
 def stop_small_slips(s: Stepper) -> bool:

@@ -47,6 +47,7 @@ def set_mode(c: ContactModes, i: int, mode: int) -> None:
     c.mode[k + 6] = 1.0 if mode == SLIP and c.settled[i] != 0 else 0.0
     still = STILL if has_normal(c, i) or c.ways[i] > 1 else JOINT_STILL
     c.mode[k + 7] = max(LEAST_STILL, still * c.tolerance) if mode == SLIP and c.settled[i] == 0 else 0.0
+    c.begun[i] = 0.0
     for w in range(2):
         c.mode[k + 2 + w] = c.best_direction[i, w] if mode == SLIP and w < c.ways[i] else 0.0
         c.mode[k + 4 + w] = 0.0
@@ -134,7 +135,7 @@ def shorten_for_slips(s: Stepper, m: Tableau, h: float, cut: float) -> float:
         row, size = c.first_margin + 2 * i + 1, tangential_size(c, i, c.speed)
         if slips_in_plane(c, i) and size > least and (turned(c, i) or (cut <= 1.0 and s.switch_row == row)):
             factor = min(factor, 0.4)
-        allowed = MOST_GROWTH * (max(0.0, s.margin[0, row]) + c.mode[MODE_ENTRIES * i + 7]) + least
+        allowed = MOST_GROWTH * (max(c.begun[i], s.margin[0, row]) + c.mode[MODE_ENTRIES * i + 7]) + least
         if m.implicit != 0 and size > allowed:
             factor = min(factor, max(0.05, 0.8 * math.sqrt(allowed / size)))
     return factor
@@ -153,10 +154,9 @@ def follow_slips(s: Stepper) -> int:
     c, loaded, zero = s.modes, False, 0.0
     for i in range(c.contacts):
         k, row = MODE_ENTRIES * i, c.first_margin + 2 * i + 1
-        grown = slips_in_plane(c, i)
-        grows = c.ways[i] > 1 and mode_of(c, i) == SLIP and not grown and s.margin[0, row] > GROWN * c.mode[k + 7]
-        if not grown and not grows:
+        if c.ways[i] < 2 or mode_of(c, i) != SLIP:
             continue
+        grown = slips_in_plane(c, i)
         if not loaded:
             if c.at_end == 0:
                 load_terms(s)
@@ -164,7 +164,9 @@ def follow_slips(s: Stepper) -> int:
         size = tangential_size(c, i, c.speed)
         if grown and (size < zero or (size < TURNING * zero and turned(c, i))):
             return row
-        take_own_direction(s, i)
+        c.begun[i] = size  # it may turn away from its first direction as it grows
+        if grown or size > GROWN * c.mode[k + 7]:
+            take_own_direction(s, i)
     if loaded:
         update_hoisted_values(s)
         limit_to_stops(s)
