@@ -81,6 +81,14 @@ def contact_margins(s: Stepper, known: bool) -> None:
     c.margins[2 * c.contacts] = 1.0
 
 
+def write_margins(c: ContactModes, target: Vector) -> None:
+    """The margins, as those of the step: of contacts that touch, and of those that are below the other surface."""
+    for i in range(c.contacts):
+        gap = c.margins[2 * i]
+        target[2 * i] = -gap if c.below[i] != 0 else gap + c.touch[i]
+        target[2 * i + 1] = c.margins[2 * i + 1]
+
+
 def solve_contact_forces(s: Stepper) -> None:
     """Forces of all rows, in `multiplier`, and y + Y λ, in `pull`; NaN where they are not determined."""
     c = s.modes
