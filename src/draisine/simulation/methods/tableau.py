@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledEquations
     from draisine.simulation.stepper.layout import Stepper
     from draisine.simulation.stepper.memory import Memory
+
+# Parts of a step between the stages at which margins of contacts are known.
+SHORTEST_PART, LONGEST_PART = 0.2, 0.4
 
 Array = NDArray[np.float64]
 Advance = Callable[["Stepper"], int]  # continues a run; the reason to return is one of `stepper.layout`
@@ -76,6 +80,25 @@ class Scheme:
         return len(self.nodes)
 
     @property
+    def accurate_stages(self) -> list[int]:
+        """Stages inside the step whose weights integrate polynomials of degree three."""
+        a, c = self.weights, self.nodes
+        inner = [j for j in range(1, self.stages) if 0.0 < c[j] < 1.0]
+        return [j for j in inner if all(abs(a[j] @ c**q - c[j] ** (q + 1) / (q + 1)) < 1e-9 for q in (1, 2, 3))]
+
+    @property
+    def watched(self) -> list[int]:
+        """Accurate stages, one behind the other, that divide the step into parts of similar length; none where they do not."""
+        found: list[int] = []
+        for j in self.accurate_stages:
+            others = [i for i in self.accurate_stages if i > j and self.nodes[i] < self.nodes[j]]
+            if not others and (not found or self.nodes[j] > self.nodes[found[-1]] + SHORTEST_PART):
+                found.append(j)
+        ends = [0.0, *(float(self.nodes[j]) for j in found), 1.0]
+        close = max(b - a for a, b in pairwise(ends)) < LONGEST_PART
+        return found if close and self.history == 1 and not self.external else []
+
+    @property
     def by_stages(self) -> Array:
         """Weights (2, rows) of F₃ and F₄ of an interpolant of degree five that needs no further derivatives than the step.
 
@@ -85,9 +108,7 @@ class Scheme:
         if self.rows <= self.stages + 1:
             return np.zeros((0, self.rows))
         a, c, s = self.weights, self.nodes, self.stages
-        inner = [j for j in range(1, s) if 0.0 < c[j] < 1.0]
-        good = [j for j in inner if all(abs(a[j] @ c**q - c[j] ** (q + 1) / (q + 1)) < 1e-9 for q in (1, 2, 3))]
-        unit = np.eye(self.rows)
+        good, unit = self.accurate_stages, np.eye(self.rows)
         cubic = np.array([a[s], unit[0] - a[s], 2.0 * a[s] - unit[0] - unit[s]])
         derivatives = np.array([np.polyval(np.polyder(p), c[good]) for p in nested_basis(5)])
         fitted: Array = np.linalg.lstsq(derivatives[3:].T, unit[good] - derivatives[:3].T @ cubic, rcond=None)[0]

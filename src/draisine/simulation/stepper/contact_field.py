@@ -37,11 +37,9 @@ def contact_field(s: Stepper, target: Vector) -> None:
     for back in range(n):
         i = n - 1 - back
         value = pull[i]
-        column = lower[i * n : i * n + n]
-        for k in range(i + 1, n):
-            value -= column[k] * pull[k]
-        pull[i] = value
         target[first + back] = value
+        for k in range(i):  # differences that need not wait for each other
+            pull[k] -= lower[k * n + i] * value
     multiplier, drift, speed, power = c.multiplier, c.drift, c.row_speed, rates[first]
     for k in range(c.rows):
         if multiplier[k] != 0.0:  # what the kernel has not computed for open contacts is that of an earlier point
@@ -79,6 +77,14 @@ def contact_margins(s: Stepper, known: bool) -> None:
             load = c.multiplier[int(c.pressing[i])] if c.pressing[i] >= 0 else 1.0
             c.margins[2 * i + 1] = c.static_friction[i] * load - math.sqrt(size)
     c.margins[2 * c.contacts] = 1.0
+
+
+def write_margins(c: ContactModes, target: Vector) -> None:
+    """The margins, as those of the step: of contacts that touch, and of those that are below the other surface."""
+    for i in range(c.contacts):
+        gap = c.margins[2 * i]
+        target[2 * i] = -gap if c.below[i] != 0 else gap + c.touch[i]
+        target[2 * i + 1] = c.margins[2 * i + 1]
 
 
 def solve_contact_forces(s: Stepper) -> None:
@@ -136,20 +142,29 @@ def form_matrix(c: ContactModes, size: int) -> bool:
     for a in range(size):
         row = int(c.field_row[a])
         column, entries = columns[row * n : row * n + n], c.field_matrix[a]
-        left = c.row_side[row]
         for j in range(n):
-            value = column[j] * inverse[j]
-            scaled[j] = value
-            left -= value * pull[j]
-        c.field_side[a] = left
+            scaled[j] = column[j] * inverse[j]
+        c.field_side[a] = c.row_side[row] - inner_product(scaled, pull, n)
         for b in range(size):
-            total, other = 0.0, c.effect[b]
-            for j in range(n):
-                total += scaled[j] * other[j]
+            total = inner_product(scaled, c.effect[b], n)
             entries[b] = total
             largest[b] = max(largest[b], abs(total))
         compliant = compliant or c.compliance[row] != 0.0
     return compliant
+
+
+def inner_product(a: Vector, b: Vector, n: int) -> float:
+    """Σ a_j b_j in four sums, none of which has to wait for another."""
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    for k in range(n // 4):
+        j = 4 * k
+        first += a[j] * b[j]
+        second += a[j + 1] * b[j + 1]
+        third += a[j + 2] * b[j + 2]
+        fourth += a[j + 3] * b[j + 3]
+    for j in range(n - n % 4, n):
+        first += a[j] * b[j]
+    return (first + second) + (third + fourth)
 
 
 def are_independent(c: ContactModes, size: int) -> bool:

@@ -22,6 +22,7 @@ from draisine.simulation.stepper.contact_layout import (
     SLIP,
     SLIPPING,
     STICK,
+    WATCHED,
     ContactModes,
 )
 from draisine.simulation.stepper.layout import Stepper
@@ -110,6 +111,7 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
             **{name: (count,) for name in ("gaps", "forward", "static_friction")},
             "permanent": (len(permanent),),
             "margins": (2 * count + 1,),
+            "stage_margin": (WATCHED, 2 * count),
             "mass": (n * n,),
             **{name: (n,) for name in ("force", "free")},
             "row": (m * n,),

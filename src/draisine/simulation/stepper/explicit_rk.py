@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Matrix, Vector, call_kernel
-from draisine.simulation.stepper.contact_field import contact_field
+from draisine.simulation.stepper.contact_field import contact_field, contact_margins, write_margins
 from draisine.simulation.stepper.layout import TERMS, Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
 
@@ -71,12 +71,25 @@ def stage_point(s: Stepper, m: Tableau, row: int, h: float, target: Vector) -> N
 
 def attempt(s: Stepper, m: Tableau, h: float) -> None:
     """Compute the stages and the new state of a step; the derivatives of its history are known."""
+    watched = len(m.watched) if watches_contacts(s) else 0
+    noted = 0
     for row in range(m.history, m.stages):
         stage_point(s, m, row, h, s.point)
         evaluate(s, s.t + m.nodes[row] * h, row)
         if s.aborted != 0:
             return
+        if noted < watched and m.watched[noted] == row:
+            contact_margins(s, True)
+            write_margins(s.modes, s.modes.stage_margin[noted])
+            noted += 1
     stage_point(s, m, m.stages, h, s.new)
+
+
+def watches_contacts(s: Stepper) -> bool:
+    """Whether margins of contacts follow from derivatives, and there are no others."""
+    if s.unilateral == 0 or s.branch_margins != 0:
+        return False
+    return s.modes.system_kernel != 0 and s.modes.usual == 0
 
 
 def scale(s: Stepper, i: int) -> float:

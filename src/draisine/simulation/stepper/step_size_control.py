@@ -98,16 +98,15 @@ def next_limited_step(s: Stepper) -> tuple[float, float]:
     limit = horizon(s) if s.switching != 0 else s.end
     if s.marks > 0:
         limit = next_stop(s, limit)
-    grid = limit
+    grid, planned, h = limit, limit, limit - s.t
     if s.adaptive == 0:
         grid = s.end if s.index + 1 >= s.planned_steps else s.origin + (s.index + 1) * s.h
         end = limit if precedes(s, limit, grid) else grid
     else:
-        end = limit
-        left = limit - s.t
-        h = math.copysign(min(abs(s.h), s.max_step), left)
-        if abs(h) * 1.01 < abs(left):
-            end = s.t + h
+        whole = math.copysign(min(abs(s.h), s.max_step), h)
+        if abs(whole) * 1.01 < abs(h):
+            planned, h = s.t + whole, whole
+        end = planned
     if s.marks > 0:
         end = limit_to_kinks(s, s.tableau, end)
     if s.adaptive == 0:
@@ -116,6 +115,8 @@ def next_limited_step(s: Stepper) -> tuple[float, float]:
         s.irregular = 1 - s.grid_step if s.off_grid == 0 else 1
         if s.irregular == 0:
             return s.h, end
+    elif end == planned:
+        return h, end  # not the difference of rounded times: a step that is not shortened may propose a shorter one
     return end - s.t, end
 
 

@@ -9,7 +9,7 @@ from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES
 from draisine.simulation.stepper.event_isolation import GOLDEN, SEARCH_STEPS
 from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
-from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
+from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense, watches_contacts
 from draisine.simulation.stepper.layout import GRID, MARGIN_GRID, Stepper, Tableau
 from draisine.simulation.stepper.switching import evaluate_margins
 
@@ -42,6 +42,8 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     copy(s.new, s.point, s.states)
     evaluate_margins(s, new_time, s.margin[MARGIN_GRID], m.implicit == 0 and m.external == 0 and s.sliding == 0)
     if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID, VERY_FAR):
+        return NEVER
+    if m.implicit == 0 and len(m.watched) > 0 and watches_contacts(s) and stay_inside_at_stages(s, m):
         return NEVER
     margins_at(s, m, h, 0.5, s.margin[MARGIN_GRID // 2])
     if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID // 2, FAR):
@@ -127,6 +129,40 @@ def stays_straight(s: Stepper, j: int, stride: int) -> bool:
     """Whether the margin of a contact is at every `stride`-th point positive and farther from zero than eight times the
     deviation of its parabolas from straight lines; it may begin at zero, and rise."""
     return is_smooth(s, j) and begins_straight(s, j, stride, MARGIN_GRID // stride)
+
+
+def stay_inside_at_stages(s: Stepper, m: Tableau) -> bool:
+    """`stay_inside` by the margins at both ends and at the stages between them, which are known."""
+    for j in range(s.margins):
+        if not stays_inside_at_stages(s, m, j):
+            return False
+    return True
+
+
+def stays_inside_at_stages(s: Stepper, m: Tableau, j: int) -> bool:
+    """The same of one margin: `stays_far_away` or `stays_straight`, with second derivatives over the longest part of the step."""
+    count, noted, nodes = len(m.watched), s.modes.stage_margin, m.nodes
+    first, last = s.margin[0, j], s.margin[MARGIN_GRID, j]
+    lowest, highest = last, max(first, last)
+    before, middle, time_before, time = first, noted[0, j], 0.0, nodes[m.watched[0]]
+    longest, curvature = time, 0.0
+    for part in range(count):
+        lowest, highest = min(lowest, middle), max(highest, middle)
+        after, time_after = last, 1.0
+        if part + 1 < count:
+            after, time_after = noted[part + 1, j], nodes[m.watched[part + 1]]
+        slopes = (after - middle) / (time_after - time) - (middle - before) / (time - time_before)
+        curvature = max(curvature, abs(2.0 * slopes / (time_after - time_before)))
+        longest = max(longest, time_after - time)
+        before, middle, time_before, time = middle, after, time, time_after
+    least = min(first, lowest)
+    if least > highest - least:
+        return True
+    if not is_smooth(s, j):
+        return False
+    room = max(curvature * longest * longest, NEAR_ZERO * (highest - least))
+    rises = noted[0, j] > 4.0 * room and (first >= 0.0 or s.armed[j] == 0)
+    return lowest > room and (first > room or rises)
 
 
 def is_smooth(s: Stepper, j: int) -> bool:

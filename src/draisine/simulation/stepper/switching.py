@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector, call_kernel
-from draisine.simulation.stepper.contact_field import contact_margins
+from draisine.simulation.stepper.contact_field import contact_margins, write_margins
 from draisine.simulation.stepper.contact_places import has_places, pass_to_branch
 from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import (
@@ -64,10 +64,8 @@ def evaluate_margins(s: Stepper, time: float, target: Vector, known: bool) -> No
             contact_margins(s, known)
         else:
             call_kernel(contacts.margin_kernel, (s.time, s.point, s.u, s.parameters), (contacts.margins,))
-        for j in range(2 * contacts.contacts):
-            target[contacts.first_margin + j] = contacts.margins[j] + (contacts.touch[j // 2] if j % 2 == 0 else 0.0)
-            if j % 2 == 0 and contacts.below[j // 2] != 0:
-                target[contacts.first_margin + j] = -contacts.margins[j]
+        first = contacts.first_margin
+        write_margins(contacts, target[first : first + 2 * contacts.contacts])
         contacts.condition = contacts.margins[2 * contacts.contacts]
         if s.branch_margins == 0:
             return
