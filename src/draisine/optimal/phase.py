@@ -195,6 +195,15 @@ class Phase:
             return []
         return [i for i, c in enumerate(self.path) if not c.equation and ca.depends_on(c.value, inner)]
 
+    @cached_property
+    def linear_controls(self) -> tuple[bool, ...]:
+        """Whether rates and cost, in epigraph form, are linear in each control: an arc on which it is between its bounds is
+        singular, or follows a path condition."""
+        cost = self.integrand if self.epigraph is None else self.epigraph.cost
+        value = ca.vertcat(self._scaled_rates, self.symbols.algebraic, *([] if cost is None else [cost]))
+        each = ca.vertsplit(self.symbols.plant.u) if self.controls else []
+        return tuple(not ca.depends_on(ca.jacobian(value, u), u) for u in each)
+
     @property
     def _scaled_rates(self) -> ca.SX:
         return self._length * stacked([self.symbols.rates[i] for i in self.kept_indices])

@@ -27,6 +27,7 @@ from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.switching_times import with_switching_times
 from draisine.optimal.verdict import TOLERANCE
 from draisine.optimal.verified_motion import Verified, timed_verification, verify
 from draisine.program.switching import jumps_of
@@ -160,8 +161,19 @@ def _refined(
         left = max(refine.seconds - (time.perf_counter() - began), LEAST_SECONDS)
         return replace(settings, options={"max_wall_time": left, **settings.options})
 
+    switched = False
     while True:
         judged = verified.verdict
+        if not switched and not (found.error <= target and judged.holds):
+            switched = True
+            try:
+                moved = with_switching_times(task, found, refine, within_limit, progress, seconds, solver)
+            except KeyboardInterrupt:
+                return interrupted_at(found)
+            if moved is not None:
+                found, verified, more = moved
+                rounds += more
+                continue
         if found.error <= target and judged.holds:
             better = found
             if (needles and rounds == 1) or (last < LAST_NEEDLES and found.excess > CONSIDERED * abs(found.answer.objective)):
