@@ -30,6 +30,7 @@ APART = 0.3  # of an interval: mesh points nearer to a switch are dropped
 COINCIDE = 1e-9  # of the duration: switches of two controls that are one
 SHORTEST = 1e-7  # of the duration: an arc that has vanished
 IN_PIECES = 2  # the state of a control between bounds that is constant in each interval
+RESTS, JUMP = 1e-6, 0.2  # of the range: distance from a bound, and change, of a control in which the Hamiltonian is curved
 CHATTER = 4  # runs of a few nodes in sequence, at least
 MOST = 60  # switches of a phase: more are the chatter of a control that has no such structure
 
@@ -45,7 +46,7 @@ class ControlArcs:
 
 @dataclass(frozen=True)
 class _Run:
-    """Nodes first to last of one state of a control: −1 and 1 at its bounds, 0 between them."""
+    """Nodes first to last of one state of a control."""
 
     first: int
     last: int
@@ -57,27 +58,24 @@ class _Run:
 
 
 def structure_of(found: PhaseSolution, parameters: Reals) -> tuple[Reals, Indices] | None:
-    """Positions of switches, and (arcs, controls) states of the controls between them: −1 and 1 at their bounds, 0 between them,
-    `IN_PIECES` where the Hamiltonian is linear in them or the mesh makes them jump to and fro. None if no control switches, or
-    so many do that there is no structure. `parameters` are the optimized ones."""
+    """Positions of switches, and (arcs, controls) states of the controls between them: −1 and 1 at their bounds, 0 or
+    `IN_PIECES` between them. None if no control switches, if so many do that there is no structure, or if a control jumps in
+    which the Hamiltonian is curved: it has several minima there, as a heading that wraps. `parameters` are the optimized ones."""
     phase, grid = found.phase, found.grid
     controls, _ = better_controls(phase, grid, found.node_arguments(parameters), found.costates, found.controls)
     values = (found.controls if controls is None else controls)[grid.node_control]
     slopes = None if found.pontryagin is None else found.pontryagin.switching[grid.node_control]
-    constant = np.zeros(len(values), dtype=bool)
-    constant[grid.node_of] = (grid.control_of == grid.control_of[:, :1]).all(axis=1)[:, None]
     every: list[tuple[list[_Run], list[float]]] = []
     for j, name in enumerate(phase.controls):
         low, high = phase.limits.get(name, (-np.inf, np.inf))
         states = np.zeros(len(values), dtype=np.int64)
         slope = np.zeros(len(values)) if slopes is None else slopes[:, j]
         if np.isfinite(high - low) and low < high:
-            share = (values[:, j] - low) / (high - low)
-            states = np.where(share < AT_BOUND, -1, np.where(share > 1.0 - AT_BOUND, 1, 0))
-            if slopes is not None:
-                states[np.abs(slope) < VANISHES * np.abs(slope).max(initial=0.0)] = 0
-            states[(states == 0) & (constant | phase.linear_controls[j])] = IN_PIECES
-        runs = _settled(_runs(states), len(grid.node_local))
+            shares = (values[:, j] - low) / (high - low)
+            if not phase.linear_controls[j] and np.abs(np.diff(shares)).max(initial=0.0) > JUMP:
+                return None
+            states = _states(shares, slope, phase.linear_controls[j])
+        runs = _settled(_runs(states), len(grid.node_local), phase.linear_controls[j])
         every.append((runs, [_between(found, slope, a.last, b.first) for a, b in pairwise(runs)]))
     joints = np.unique(np.concatenate([np.zeros(0), *(np.array(cuts) for _, cuts in every)]))
     joints = joints[np.concatenate([[True], np.diff(joints) > COINCIDE])] if len(joints) else joints
@@ -87,33 +85,43 @@ def structure_of(found: PhaseSolution, parameters: Reals) -> tuple[Reals, Indice
     return joints, np.array([[runs[int(np.searchsorted(cuts, m))].at for runs, cuts in every] for m in middles])
 
 
+def _states(shares: Reals, slope: Reals, linear: bool) -> Indices:
+    """States of a control at the nodes, by its shares of the range between its bounds and its switching function."""
+    near = AT_BOUND if linear else RESTS
+    states = np.where(shares < near, -1, np.where(shares > 1.0 - near, 1, 0))
+    if linear:
+        states[np.abs(slope) < VANISHES * np.abs(slope).max(initial=0.0)] = 0
+        states[states == 0] = IN_PIECES
+        return states
+    return states
+
+
 def _runs(states: Indices) -> list[_Run]:
     ends = np.flatnonzero(np.diff(states)).tolist()
     firsts, lasts = [0, *(e + 1 for e in ends)], [*ends, len(states) - 1]
     return [_Run(a, b, int(states[a])) for a, b in zip(firsts, lasts, strict=True)]
 
 
-def _settled(runs: list[_Run], short: int) -> list[_Run]:
+def _settled(runs: list[_Run], short: int, linear: bool) -> list[_Run]:
     """Runs without those that a mesh makes: a few nodes between bounds where a control jumps, and chatter beside an arc between
     bounds. `short` is the number of nodes of an interval."""
-    runs = _without_chatter(runs, short)
-    long = [r.at in (0, IN_PIECES) and r.count > 2 * short for r in runs]
-    made: list[_Run] = []
-    for k, run in enumerate(runs):
-        at = run.at
-        beside = any(long[i] for i in (k - 1, k + 1) if 0 <= i < len(runs))
-        if at and run.count <= short and beside and 0 < k < len(runs) - 1:
-            at = 0 if at != IN_PIECES else at  # a control that leaves a singular arc for a few nodes
-        if at in (0, IN_PIECES) and not long[k] and not beside:
-            continue  # a jump, or a touch
-        made.append(_Run(run.first, run.last, at))
+    if linear:
+        runs = _without_chatter(runs, short)
+        long = [r.at == IN_PIECES and r.count > 2 * short for r in runs]
+        made: list[_Run] = []
+        for k, run in enumerate(runs):
+            beside = any(long[i] for i in (k - 1, k + 1) if 0 <= i < len(runs))
+            leaves = run.count <= short and beside and 0 < k < len(runs) - 1  # a singular arc, for a few nodes
+            if run.at != IN_PIECES or long[k] or beside:  # otherwise a jump, or a touch
+                made.append(_Run(run.first, run.last, IN_PIECES if leaves else run.at))
+    else:
+        made = [run for run in runs if run.count > short]
     if not made:
-        return [_Run(runs[0].first, runs[-1].last, 0)]
+        return [_Run(runs[0].first, runs[-1].last, IN_PIECES if linear else 0)]
     joined = [_Run(runs[0].first, made[0].last, made[0].at)]
     for run in made[1:]:
-        both = {run.at, joined[-1].at}
-        if len(both) == 1 or both == {0, IN_PIECES}:
-            joined[-1] = _Run(joined[-1].first, run.last, max(both))
+        if run.at == joined[-1].at:
+            joined[-1] = _Run(joined[-1].first, run.last, run.at)
         else:
             joined.append(run)
     joined[-1] = _Run(joined[-1].first, runs[-1].last, joined[-1].at)

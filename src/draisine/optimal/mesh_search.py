@@ -38,6 +38,7 @@ FURTHER = 120  # iterations of each of the searches that continue or repair anot
 # A minimum below SMALL of the size of the cost is solved for again, up to SHARPENED times, unless it is VANISHING
 SMALL, VANISHING, SHARPENED = 1e-3, 1e-12, 3
 RESCALED = 4  # times; a minimum 1e40 times beyond the sizes of the statement is not sought
+LEAST_INTERVAL = 1e-10  # of the duration, which times still tell apart
 FLAT = 1e-7  # scaled multipliers below this are zero
 
 
@@ -142,6 +143,8 @@ class Task:
         shares = [np.diff(breaks[edge]) for breaks, edge in zip(moved, edges, strict=True)]
         if any((share < SHORTEST).any() for share in shares):
             return None, shares
+        if any((np.diff(breaks) < LEAST_INTERVAL).any() for breaks in moved):
+            return None, []
         return self._on_moved_mesh([_on(s, b) for s, b in zip(schemes, moved, strict=True)], transcribed, answer), []
 
     def _on_moved_mesh(self, schemes: list[DirectMethod], transcribed: TranscribedProblem, answer: NlpSolution) -> MeshSolution:

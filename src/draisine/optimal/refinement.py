@@ -35,6 +35,7 @@ STEEPER = 2.0  # than in the intervals beside it
 SHORTER = 0.6  # than the longest interval: change in an interval that was split before
 AROUND = 0.1  # length of the next interval about a jump
 SLIVER = 0.02  # of an interval: shorter parts are not made
+SAME = 1e-9  # of the range between a control's bounds
 HIGHEST, MORE = 7, 0.5  # degree, and share of intervals with a large error from which it is raised
 
 
@@ -127,9 +128,9 @@ def _constant_intervals(scheme: Collocation | MultipleShooting) -> Flags:
 
 
 def constant_errors(phase: Phase, scheme: Collocation | MultipleShooting, controls: Reals) -> Reals:
-    """Errors of the intervals of a refined mesh that have a constant control: of a share w of the duration, w² times the change
-    of the control, relative to its range, from the one interval beside it to which it changes less. It has jumped between these
-    two at their common mesh point, or changes little."""
+    """Errors of the intervals of a refined mesh that have a constant control: w² for a share w of the duration. With a control in
+    which the Hamiltonian is linear, w² times its change, relative to its range, from the interval beside it to which it changes
+    less: it jumps at a mesh point, or follows a singular arc, along which small changes cost less than their squares."""
     if not isinstance(scheme, Collocation) or isinstance(scheme.constant_controls, bool):
         return np.zeros(len(scheme.grid.breaks) - 1)
     grid = scheme.grid
@@ -140,7 +141,8 @@ def constant_errors(phase: Phase, scheme: Collocation | MultipleShooting, contro
     size = np.where(np.isfinite(wide) & (wide > 0.0), wide, np.maximum(np.abs(controls).max(axis=0, initial=0.0), 1e-300))
     steps = np.abs(left[1:] - right[:-1]) / size
     none = np.ones((1, len(size)))
-    change = np.minimum(np.minimum(np.vstack([none, steps]), np.vstack([steps, none])), 1.0).max(axis=1, initial=0.0)
+    change = np.minimum(np.minimum(np.vstack([none, steps]), np.vstack([steps, none])), 1.0)
+    change = np.where(phase.linear_controls, change, change > SAME).max(axis=1, initial=0.0)
     return np.where(scheme.constant_controls, np.diff(grid.breaks) ** 2 * change, 0.0)
 
 

@@ -42,6 +42,7 @@ Reals = NDArray[np.float64]
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
+IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
@@ -161,13 +162,15 @@ def _refined(
         left = max(refine.seconds - (time.perf_counter() - began), LEAST_SECONDS)
         return replace(settings, options={"max_wall_time": left, **settings.options})
 
-    switched = False
+    tried = 0
     while True:
         judged = verified.verdict
-        if not switched and not (found.error <= target and judged.holds):
-            switched = True
+        if rounds in IN_ARCS and rounds > tried and not (found.error <= target and judged.holds):
+            tried = rounds
             try:
-                moved = with_switching_times(task, found, refine, within_limit, progress, seconds, solver)
+                moved = with_switching_times(
+                    task, found, refine, refine.rounds - rounds + 1, solver, within_limit, progress, seconds
+                )
             except KeyboardInterrupt:
                 return interrupted_at(found)
             if moved is not None:

@@ -28,6 +28,8 @@ Indices = NDArray[np.int64]
 Structure = tuple[Reals, Indices]
 
 MESHES = 12  # at most
+LEAST_ERROR = 1e-12  # of an interval, asked of a mesh
+PATIENCE, PROGRESS = 3, 0.3  # meshes, over which misses and errors fall to this share of theirs
 NEGLIGIBLE = 1e-7  # of the cost: what other controls may promise at a solution
 SHARPER = 1e-3  # tolerance of IPOPT relative to that of the motion
 MORE = 0.4  # share of intervals with a large error from which the degree is raised
@@ -37,45 +39,53 @@ def with_switching_times(
     task: Task,
     found: MeshSolution,
     refine: Refinement,
-    solver: Callable[[Ipopt], Ipopt],
+    most: int,
+    solver: Ipopt,
+    limited: Callable[[Ipopt], Ipopt],
     progress: ProgressCallback | None,
     seconds: dict[str, float],
-    settings: Ipopt,
 ) -> tuple[MeshSolution, Verified, int] | None:
-    """The solution in arcs, its verification and the number of meshes; None if there are no switches, or if its motion does not
-    meet conditions and bounds. `solver` limits the time of settings."""
+    """The solution in arcs, its verification and the number of meshes, at `most` so many. None if there are no switches, if no
+    such solution is found, or if its motion does not meet conditions and bounds. `limited` are settings with a limit of time."""
     if not all(_movable(p) for p in found.phases):
         return None
-    near = replace(
-        settings, tolerance=min(settings.tolerance, SHARPER * refine.tolerance), options={**NEAR_GUESS, **settings.options}
-    )
+    solver = replace(solver, tolerance=min(solver.tolerance, SHARPER * refine.tolerance))
     target, parts = refine.tolerance, [np.ones(len(p.errors), dtype=np.int64) for p in found.phases]
     degrees = [p.scheme.degree for p in found.phases if isinstance(p.scheme, Collocation)]
-    for rounds in range(1, MESHES + 1):
+    best: tuple[MeshSolution, Verified, int] | None = None
+    far = list[float]()
+    for rounds in range(1, min(MESHES, most) + 1):
         theta = found.answer.w[found.transcribed.parameters]
         structures = [structure_of(p, theta) for p in found.phases]
         if all(s is None for s in structures):
-            return None
-        moved = _solved(task, found, structures, parts, degrees, solver(near), progress, seconds)
+            return best
+        moved = _solved(task, found, structures, parts, degrees, solver, limited, progress, seconds)
         if moved is None:
-            return None
+            return best
         found, verified = moved, timed_verification(task, moved, refine.tolerance, seconds)
         judged = verified.verdict
         if judged.holds and found.error <= refine.tolerance:
-            if found.excess <= NEGLIGIBLE * abs(found.answer.objective):
-                return found, verified, rounds
+            gain, best = found.excess / max(abs(found.answer.objective), 1e-300), (found, verified, rounds)
+            if gain <= NEGLIGIBLE:
+                return best
+            target *= float(np.clip(0.3 * NEGLIGIBLE / gain, 1e-3, 0.1))
+            if target < LEAST_ERROR:
+                return best
         elif found.error <= target and not any(v.any() for v in judged.violated):
             target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
+        far.append(max(judged.worst, found.error))
+        if len(far) > PATIENCE and far[-1] > PROGRESS * far[-1 - PATIENCE]:
+            return best
         parts, degrees = _finer(refine, found, verified, target)
         if sum(int(p.sum()) for p in parts) > refine.most:
-            return None
-    return None
+            return best
+    return best
 
 
 def _movable(p: PhaseSolution) -> bool:
     """Whether mesh points may move and controls jump at them."""
     s = p.scheme
-    return isinstance(s, Collocation) and s.scheme in ("radau", "gauss") and s.constant_controls is False
+    return isinstance(s, Collocation) and s.scheme in ("radau", "gauss") and s.constant_controls is not True
 
 
 def _finer(refine: Refinement, found: MeshSolution, verified: Verified, target: float) -> tuple[list[Indices], list[int]]:
@@ -99,10 +109,12 @@ def _solved(
     parts: list[Indices],
     degrees: list[int],
     solver: Ipopt,
+    limited: Callable[[Ipopt], Ipopt],
     progress: ProgressCallback | None,
     seconds: dict[str, float],
 ) -> MeshSolution | None:
     """The solution with this structure, or with what is left of it when arcs vanish."""
+    near = replace(solver, options={**NEAR_GUESS, **solver.options})
     while any(s is not None for s in structures):
         schemes, arcs, guess = [], list[ControlArcs | None](), []
         for p, structure, count, degree in zip(found.phases, structures, parts, degrees, strict=True):
@@ -112,7 +124,10 @@ def _solved(
             schemes.append(scheme)
             arcs.append(arc if structure is not None else None)
             guess.append(calmed(p, *(structure or none)))
-        moved, lengths = task.in_arcs(schemes, arcs, guess, solver, progress, seconds)
+        for settings in (near, solver):
+            moved, lengths = task.in_arcs(schemes, arcs, guess, limited(settings), progress, seconds)
+            if moved is not None or lengths:
+                break
         if moved is not None or not lengths:
             return moved
         structures = [s if s is None else without_vanished(*s, share) for s, share in zip(structures, lengths, strict=True)]
