@@ -1,6 +1,7 @@
 """Bang-bang and singular controls: switching times are unknowns, and the motion within bounds is optimal to many digits."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def bushaw(start, rate):
                 return abs(state - center) - abs(start - center)
 
             trials = np.linspace(0.0, math.pi, 200)
-            for low, high in zip(trials[:-1], trials[1:], strict=True):
+            for low, high in pairwise(trials):
                 if apart(low) * apart(high) <= 0.0:
                     lasting = brentq(apart, low, high, xtol=1e-15)
                     state, center = backward(lasting)

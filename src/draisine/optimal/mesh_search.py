@@ -18,6 +18,7 @@ from draisine.optimal.control_arcs import SHORTEST, ControlArcs, moved_breaks
 from draisine.optimal.first_order_conditions import kkt, lagrangian_gradient, pontryagin
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
+from draisine.optimal.nlp import SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import PhaseValues
 from draisine.optimal.phase_builder import PhaseBuilder, parameter_ranges
@@ -37,6 +38,7 @@ NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # option
 FURTHER = 120  # iterations of each of the searches that continue or repair another one
 # A minimum below SMALL of the size of the cost is solved for again, up to SHARPENED times, unless it is VANISHING
 SMALL, VANISHING, SHARPENED = 1e-3, 1e-12, 3
+FLATTEST = 1e-60  # of the size of the cost: a gradient below is zero
 RESCALED = 4  # times; a minimum 1e40 times beyond the sizes of the statement is not sought
 LEAST_INTERVAL = 1e-10  # of the duration, which times still tell apart
 FLAT = 1e-7  # scaled multipliers below this are zero
@@ -219,13 +221,18 @@ def _sharper(
     """A minimum that is small relative to the size of the cost, solved for again with the size that it has.
 
     Tolerance and barrier of the search are relative to the size of the cost, so that a minimum of 1e-8 of it has no digit:
-    ∫u² falls with the cube of a free duration, and the search ends before the longest one.
+    ∫u² falls with the cube of a free duration, and the search ends before the longest one. Where the cost is next to zero, its
+    gradient gives the size: x⁴ − 1e-6 x is flat at zero beside one of size 1, and falls from there.
     """
     whole, spent = transcribed.nlp.objective_scale, dict(answer.seconds)
     for _ in range(SHARPENED):
         nlp, size = transcribed.nlp, abs(answer.objective)
-        if answer.outcome not in CONVERGED or not VANISHING * whole < size < SMALL * nlp.objective_scale:
+        if answer.outcome not in CONVERGED or not size < SMALL * nlp.objective_scale:
             break
+        if size <= VANISHING * whole:
+            size = _slope_of_cost(nlp, answer.w)
+            if not FLATTEST * whole < size < SMALL * nlp.objective_scale:
+                break
         nlp = replace(nlp, objective_scale=size)
         near = replace(solver, iterations=min(solver.iterations, FURTHER), options={**NEAR_GUESS, **solver.options})
         again = solve_sparse_nlp(nlp, answer.w, near, progress)
@@ -238,6 +245,13 @@ def _sharper(
         answer = replace(again, iterations=answer.iterations + again.iterations, steps=answer.steps)
         transcribed = replace(transcribed, nlp=nlp)
     return transcribed, replace(answer, seconds=spent)
+
+
+def _slope_of_cost(nlp: SparseNLP, w: Reals) -> float:
+    """The largest change of the cost when one unknown that is free to fall or rise changes by its scale."""
+    slope = nlp.jacobian(w)[0]
+    room = np.where(slope > 0.0, w - nlp.low, nlp.high - w) > FLAT * nlp.scale
+    return float(np.abs(np.where(room, slope * nlp.scale, 0.0)).max(initial=0.0))
 
 
 def _in_reached_sizes(

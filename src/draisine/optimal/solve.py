@@ -17,6 +17,7 @@ from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.attainment import CONVERGED
 from draisine.optimal.better_minima import PERTURBATIONS, attained_minimum, beside_flat_points, beside_saddles, with_needles
+from draisine.optimal.default_limits import default_limit_reached, with_limits_about
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
@@ -24,7 +25,7 @@ from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
-from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters
+from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters, within_wider_limits
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.switching_times import with_switching_times
@@ -87,6 +88,7 @@ def solve(
         if rescue and found.answer.outcome in (*REPAIRED, Outcome.TOO_MANY_ITERATIONS):
             found, more = by_feasible_point(task, found, solver, progress, seconds)
             notes += more
+        task, found = within_wider_limits(task, found, solver, progress, seconds)
         found, more = beside_saddles(task, found, solver, progress, seconds)
         notes += more
         found, more = beside_flat_points(task, found, solver, progress, seconds)
@@ -100,7 +102,10 @@ def solve(
     except KeyboardInterrupt:  # the best so far is kept, and verified
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
-    if refine is not None and found.answer.outcome in CONVERGED:
+    without_end = any(
+        default_limit_reached(m, p.phase, p.duration) for m, p in zip(maneuver.phases, found.phases, strict=True)
+    )
+    if refine is not None and found.answer.outcome in CONVERGED and not without_end:
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
@@ -126,6 +131,10 @@ def restored_by_transcription(
             f"{len(answer.row_multipliers)} conditions, this maneuver {transcribed.nlp.unknowns} and {transcribed.nlp.rows}; "
             "state the maneuver that was solved"
         )
+    wide = with_limits_about(maneuver, phases, [float(answer.w[i.length]) for i in transcribed.indices])
+    if wide != phases:
+        task = Task(maneuver, builders, wide)
+        transcribed = task.transcribed(schemes, None)
     found = task.evaluated(schemes, transcribed, answer)
     return _solution(task, found, verify(task, found, tolerance), tolerance, conflicts, [], {}, rounds, began)
 
