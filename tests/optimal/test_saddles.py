@@ -107,8 +107,8 @@ def test_the_cost_of_a_mesh_is_estimated(method):
 
 def test_advice_after_refinement_is_not_to_refine():
     """A refinement that ends at its limit names the limit."""
-    mass = dr.first_order("mass", {X: V, V: U}, inputs=[U])
-    stated = dr.maneuver(mass).start(x=0.1, v=0.7).finish(x=1.3, v=-0.2).bounds(u=(-1, 2)).minimize("time")
+    swing = dr.first_order("swing", {X: V, V: U - sp.sin(X)}, inputs=[U])
+    stated = dr.maneuver(swing).start(x=0, v=0).finish(x=3, v=0).bounds(u=(-0.5, 0.5)).duration(5, 10).minimize("time")
     found = stated.solve(Collocation(intervals=7), refine=dr.optimal.Refinement(rounds=1))
     assert found.outcome is Outcome.SOLVED_ON_MESH
     assert "refinement stopped at its limit of 1 rounds" in found.status.message

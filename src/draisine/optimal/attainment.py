@@ -36,7 +36,10 @@ MOVED = 1.0  # in scales: distance from the guess at which an unknown may be on 
 FREE = 1e-4  # of the size of the cost: price of a condition that costs nothing
 FEASIBLE = 1e-6  # scaled violation of a point that shows a lower cost
 SEARCHES, FINER, SETTLES = 3, 1e-2, 1e-2  # with ever finer tolerances; relative change of unknowns at a minimum
+STEADY = 0.5  # of the rate before: fall of the cost with the logarithm of an unknown, of one that falls without bound
 FARTHER = (2.0, 16.0)  # times the distance from the guess
+NEARER = tuple(0.5**k for k in range(1, 9))  # shares of the way from the guess
+SMALL_TAIL, ROUNDING = 0.05, 1e-13  # of the change of the cost from the guess, and of the cost: heights of a tail
 PATIENCE = 100  # iterations of searches that begin at a solution
 NEAR_GUESS = {"mu_init": 1e-7, "bound_push": 1e-9, "bound_frac": 1e-9}
 
@@ -48,6 +51,7 @@ class Attained:
     answer: NlpSolution
     solver: Ipopt
     why: str = ""
+    outcome: Outcome = Outcome.UNATTAINED  # if there is none
 
 
 def attained(
@@ -58,6 +62,8 @@ def attained(
         return _with_less_slack(nlp, answer, solver, progress)
     if _long_last_step(nlp, answer):
         return _without_runaway(nlp, answer, guess, solver, progress)
+    if _levels_off(nlp, answer, guess):
+        return Attained(answer, solver, _limit_text(answer))
     return Attained(answer, solver)
 
 
@@ -99,6 +105,8 @@ def _with_less_slack(nlp: SparseNLP, answer: NlpSolution, solver: Ipopt, progres
             if slack_change(nlp, other, sharper) <= max(SHRINKS * change, CONSIDERABLE * _cost_size(nlp, other)):
                 return Attained(other, sharper)
             return Attained(answer, solver, _slack_text(nlp, answer, f"{other.objective:.6g} with {factor:g} of it"))
+    if other.outcome is Outcome.INFEASIBLE:
+        return Attained(answer, solver, "conditions are met only within the tolerance of the solver", Outcome.INFEASIBLE)
     if change < LEAST_COST * _cost_size(nlp, answer):
         return Attained(answer, solver)
     return Attained(answer, solver, _slack_text(nlp, answer, "with less no solution is found"))
@@ -133,7 +141,7 @@ def _without_runaway(
 ) -> Attained:
     """The minimum far away, more accurately; or why there is none: with finer tolerances some unknown goes as far again and again
     and can go farther, or the cost comes ever closer to zero where it is farther away."""
-    at, sharper, unsettled = answer, solver, True
+    at, sharper, unsettled, reached = answer, solver, True, [answer]
     for _ in range(SEARCHES):
         sharper = replace(sharper, tolerance=sharper.tolerance * FINER, iterations=min(solver.iterations, PATIENCE))
         other = _solved(in_reached_sizes(nlp, at.w, at.objective), at.w, sharper, progress)
@@ -144,13 +152,20 @@ def _without_runaway(
             np.abs(at.w - guess), nlp.scale
         )
         j, before, at = int(np.argmax(moved)), at, other
+        reached.append(at)
         if moved[j] < SETTLES:
             unsettled = False
             break
     gone = at.w - guess
     if unsettled:
         possible = _forced(nlp, at, guess, j, FARTHER[-1], solver, progress).violation <= FEASIBLE
-        return Attained(answer, solver, _endless_text(nlp, j, before, at)) if possible else Attained(at, solver)
+        if not possible:
+            return Attained(at, solver)
+        falls = -np.diff([r.objective for r in reached])
+        rates = falls / np.maximum(np.diff(np.log([abs(r.w[j] - guess[j]) for r in reached])), SETTLES)
+        if rates[-1] > STEADY * rates[-2] and falls[-1] > CONSIDERABLE * abs(at.objective):  # as −log x does
+            return Attained(answer, solver, "", Outcome.UNBOUNDED)
+        return Attained(answer, solver, _endless_text(nlp, j, before, at))
     open_end = np.where(gone > 0.0, np.isinf(nlp.high), np.isinf(nlp.low))
     share = np.where(open_end & _is_free_of_charge(nlp, at), np.abs(gone) / nlp.scale, 0.0)
     j, further = int(np.argmax(share)), at
@@ -162,6 +177,30 @@ def _without_runaway(
             return Attained(at, solver)
         further = other
     return Attained(answer, solver, _endless_text(nlp, j, at, further))
+
+
+def _levels_off(nlp: SparseNLP, answer: NlpSolution, guess: Reals) -> bool:
+    """Whether a flat cost is a limit, as that of tanh x: some unknown has gone far at no charge; farther away the cost is no
+    higher, and on the way from the guess it is a little higher, by less each time. A minimum that is reached has no such tail.
+    The way is a straight line: where points on it violate conditions, nothing is known."""
+    gone = answer.w - guess
+    open_end = np.where(gone > 0.0, np.isinf(nlp.high), np.isinf(nlp.low))
+    share = np.where(open_end & _is_free_of_charge(nlp, answer), np.abs(gone) / nlp.scale, 0.0)
+    least = ROUNDING * _cost_size(nlp, answer)
+    whole = nlp.values(guess)[0] - answer.objective
+    if share.max(initial=0.0) < MOVED or not whole > least:
+        return False
+    heights = []
+    for times in (*FARTHER, *NEARER):
+        w = guess + times * gone
+        objective, rows = nlp.values(w)
+        over = np.maximum(nlp.row_low - rows, rows - nlp.row_high) / nlp.row_scale
+        beyond = np.maximum(nlp.low - w, w - nlp.high) / nlp.scale
+        if max(over.max(initial=0.0), beyond.max(initial=0.0)) > FEASIBLE or not np.isfinite(objective):
+            return False
+        heights.append(objective - answer.objective)
+    tail = [height for height in heights[len(FARTHER) :] if least < height <= SMALL_TAIL * whole]
+    return max(heights[: len(FARTHER)]) <= least and len(tail) >= 2
 
 
 def _forced(
@@ -187,6 +226,13 @@ def _endless_text(nlp: SparseNLP, j: int, near: NlpSolution, far: NlpSolution) -
         f"the cost falls ever more slowly and without end as {nlp.unknown_names[j]} goes on ({near.objective:.6g} at "
         f"{near.w[j]:.3g}, lower by {near.objective - far.objective:.2g} at {far.w[j]:.3g}); give bounds(…) of it, or a cost "
         "that grows with it"
+    )
+
+
+def _limit_text(answer: NlpSolution) -> str:
+    return (
+        f"the cost comes ever closer to {answer.objective:.6g} without reaching it, but for rounding; give bounds(…) of what "
+        "goes on without end, or a cost that grows with it"
     )
 
 

@@ -99,11 +99,13 @@ def attained_minimum(
     began = time.perf_counter()
     result = attained(found.transcribed.nlp, found.answer, found.transcribed.guess, solver, progress)
     seconds["solve"] = seconds.get("solve", 0.0) + time.perf_counter() - began
+    if result.outcome is Outcome.UNBOUNDED:
+        return replace(found, answer=replace(found.answer, outcome=Outcome.UNBOUNDED)), solver, []
     if result.why:
         return (
-            replace(found, answer=replace(found.answer, outcome=Outcome.UNATTAINED)),
+            replace(found, answer=replace(found.answer, outcome=result.outcome)),
             solver,
-            [f"{UNATTAINED}: {result.why}"],
+            [f"{UNATTAINED}: {result.why}" if result.outcome is Outcome.UNATTAINED else result.why],
         )
     if result.answer is found.answer:
         return found, solver, []

@@ -34,6 +34,10 @@ SMOOTH = frozenset(
 SMOOTH |= frozenset({op.OUTPUT, *KINKED})
 
 
+KINKS = {op.FABS: "abs", op.FMIN: "min", op.FMAX: "max", op.SIGN: "sign"}
+COMPARED = frozenset({op.LT, op.LE, op.EQ, op.NE})
+
+
 class Epigraph(NamedTuple):
     """The cost in terms of unknowns s in place of magnitudes, these unknowns, and the expressions e whose magnitudes they are."""
 
@@ -64,17 +68,42 @@ def epigraph(cost: ca.SX, limits: Mapping[int, tuple[float, float]]) -> Epigraph
     return None
 
 
-def _candidates(tape: tuple[Instruction, ...]) -> list[int]:
-    """Lines of magnitudes whose arguments have none themselves, and which the cost follows smoothly."""
-    smooth = [True] * len(tape)  # whether only smooth operations depend on the result of a line
-    inner = [False] * len(tape)  # whether a line depends on a magnitude
+def kinks(cost: ca.SX, limits: Mapping[int, tuple[float, float]]) -> tuple[str, ...]:
+    """Functions in a cost whose derivatives jump. A root is written with a comparison |e| < 1e-100, which is of no account where
+    e is proven to be positive."""
+    variables = ca.symvar(cost)
+    if not variables:
+        return ()
+    tape = CasadiCode(ca.Function("cost", [stacked(variables)], [ca.densify(cost)])).tape
+    reads, guards = _reads(tape), set[int]()
+    for k, line in enumerate(tape):
+        if line.operation == op.FABS and all(tape[i].operation in COMPARED for i, own in enumerate(reads) if k in own):
+            guards.add(k)
+    found = [KINKS[line.operation] for k, line in enumerate(tape) if line.operation in KINKS and k not in guards]
+    if guards:
+        arguments = _replaced(variables, tape, sorted(guards)).arguments
+        found += [] if all(low > 0.0 for low in _least(arguments, {"w": variables}, limits)) else ["sqrt"]
+    return tuple(dict.fromkeys(found))
+
+
+def _reads(tape: tuple[Instruction, ...]) -> list[list[int]]:
+    """For each line of a tape, the lines whose results it reads."""
     writer: dict[int, int] = {}
     reads: list[list[int]] = []
     for k, line in enumerate(tape):
         reads.append([] if line.operation in (op.INPUT, op.CONST) else [writer[i] for i in line.inputs])
-        inner[k] = any(inner[i] or tape[i].operation in KINKED for i in reads[k])
         if line.operation != op.OUTPUT:
             writer |= dict.fromkeys(line.outputs, k)
+    return reads
+
+
+def _candidates(tape: tuple[Instruction, ...]) -> list[int]:
+    """Lines of magnitudes whose arguments have none themselves, and which the cost follows smoothly."""
+    smooth = [True] * len(tape)  # whether only smooth operations depend on the result of a line
+    inner = [False] * len(tape)  # whether a line depends on a magnitude
+    reads = _reads(tape)
+    for k in range(len(tape)):
+        inner[k] = any(inner[i] or tape[i].operation in KINKED for i in reads[k])
     for k in range(len(tape) - 1, -1, -1):
         for i in reads[k]:
             smooth[i] &= smooth[k] and tape[k].operation in SMOOTH
@@ -117,14 +146,20 @@ def _replaced(variables: list[ca.SX], tape: tuple[Instruction, ...], lines: Coll
 def _rising(found: Epigraph, variables: list[ca.SX], limits: Mapping[int, tuple[float, float]]) -> list[bool]:
     """Whether the cost is proven not to fall with each unknown s ≥ 0, for all values of the variables between their limits."""
     derivatives = ca.densify(ca.jacobian(found.cost, found.slacks)).T
-    program = Program.build("derivatives", {"w": stacked(variables), "s": found.slacks}, {"by_s": derivatives})
+    slacks = ca.vertsplit(found.slacks)
+    positive = {s.element_hash(): (0.0, np.inf) for s in slacks}
+    return [low >= 0.0 for low in _least(derivatives, {"w": variables, "s": slacks}, {**limits, **positive})]
+
+
+def _least(values: ca.SX, groups: Mapping[str, list[ca.SX]], limits: Mapping[int, tuple[float, float]]) -> list[float]:
+    """Lower bounds of expressions, proven by interval arithmetic for all values of their variables between their limits."""
+    program = Program.build("enclosed", {name: stacked(group) for name, group in groups.items()}, {"values": ca.densify(values)})
     graph = Graph()
-    nodes = graph.read(program)["by_s"]
+    nodes = graph.read(program)["values"]
     given: dict[int, Enclosure] = {}
-    for k, variable in enumerate(variables):
-        low, high = limits.get(variable.element_hash(), (-np.inf, np.inf))
-        given[graph.input("w", k)] = (np.array(low), np.array(high)), None
-    for k in range(found.slacks.numel()):
-        given[graph.input("s", k)] = (np.array(0.0), np.array(np.inf)), None
+    for name, group in groups.items():
+        for k, variable in enumerate(group):
+            low, high = limits.get(variable.element_hash(), (-np.inf, np.inf))
+            given[graph.input(name, k)] = (np.array(low), np.array(high)), None
     known = enclose(graph, nodes, given)
-    return [bool(known[node][0][0] >= 0.0) for node in nodes]
+    return [float(known[node][0][0]) for node in nodes]

@@ -25,6 +25,7 @@ Reals = NDArray[np.float64]
 UNRELAXED = ("motion of ", "equation ", "time between phases", "magnitude ")
 KEPT_BOUNDS = ("t0", "duration", "slack", "magnitude ")  # unknowns whose bounds are not widened
 VIOLATED = 1e-5  # scaled
+NAMED = 1e-7  # scaled violation of a condition in conflict with others, well above the tolerance of searches
 ACTIVE = 1e-3  # of the largest multiplier
 LISTED = 5
 CONVERGED = (Outcome.SOLVED, Outcome.ACCEPTABLE)
@@ -146,7 +147,7 @@ def find_conflicts(nlp: SparseNLP, guess: Reals, solver: Ipopt) -> tuple[str, ..
     over, under = answer.w[n : n + len(soft)], answer.w[n + len(soft) :]
     violated: dict[str, float] = {}
     for i, amount in zip(soft, over - under, strict=True):
-        if abs(amount) > VIOLATED:
+        if abs(amount) > max(NAMED, ACTIVE * float(np.abs(over - under).max())):
             name = nlp.row_names[i]
             violated[name] = max(violated.get(name, 0.0), abs(float(amount)) * float(nlp.row_scale[i]))  # in its own unit
     active: dict[str, float] = {}

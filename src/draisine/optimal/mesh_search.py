@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.direct_methods import Collocation
 from draisine.optimal.attainment import CONVERGED, in_reached_sizes
-from draisine.optimal.first_order_conditions import pontryagin
+from draisine.optimal.control_arcs import SHORTEST, ControlArcs, moved_breaks
+from draisine.optimal.first_order_conditions import kkt, lagrangian_gradient, pontryagin
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
+from draisine.optimal.nlp import SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
+from draisine.optimal.phase import PhaseValues
 from draisine.optimal.phase_builder import PhaseBuilder, parameter_ranges
+from draisine.optimal.refinement import constant_errors
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.transcription import PhaseIndices, TranscribedProblem, interval_errors, transcribe
 from draisine.optimal.verification import prepare_simulation
@@ -25,7 +30,7 @@ from draisine.results.status import ProgressCallback
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import DirectMethod, OptimalControlProblem
-    from draisine.optimal.phase import Phase, PhaseValues
+    from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
 
@@ -33,7 +38,9 @@ NEAR_GUESS = {"mu_init": 1e-5, "bound_push": 1e-7, "bound_frac": 1e-7}  # option
 FURTHER = 120  # iterations of each of the searches that continue or repair another one
 # A minimum below SMALL of the size of the cost is solved for again, up to SHARPENED times, unless it is VANISHING
 SMALL, VANISHING, SHARPENED = 1e-3, 1e-12, 3
+FLATTEST = 1e-60  # of the size of the cost: a gradient below is zero
 RESCALED = 4  # times; a minimum 1e40 times beyond the sizes of the statement is not sought
+LEAST_INTERVAL = 1e-10  # of the duration, which times still tell apart
 FLAT = 1e-7  # scaled multipliers below this are zero
 
 
@@ -110,14 +117,70 @@ class Task:
             seconds[name] = seconds.get(name, 0.0) + spent
         return self.evaluated(schemes, transcribed, answer)
 
-    def transcribed(self, schemes: list[DirectMethod], guess: Guess | None) -> TranscribedProblem:
-        return self.transcribed_from(schemes, guesses(guess, self.phases, [s.grid for s in schemes]))
+    def in_arcs(
+        self,
+        schemes: list[DirectMethod],
+        arcs: list[ControlArcs | None],
+        guess: Guess,
+        solver: Ipopt,
+        progress: ProgressCallback | None,
+        seconds: dict[str, float],
+    ) -> tuple[MeshSolution | None, list[Reals]]:
+        """Solve with mesh points that move and controls held at their bounds: the same solution on the mesh that has moved, None
+        if no minimum is found; and, where arcs have vanished, the share of the duration of each arc."""
+        began = time.perf_counter()
+        transcribed = self.transcribed(schemes, guess, arcs)
+        transcribed.nlp.begin_compiling()()
+        answer = solve_sparse_nlp(transcribed.nlp, transcribed.guess, solver, progress)
+        seconds["solve"] = seconds.get("solve", 0.0) + time.perf_counter() - began
+        if answer.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        if answer.outcome not in CONVERGED:
+            return None, []
+        moved = [
+            moved_breaks(scheme.grid.breaks, answer.w[i.clocks], answer.w[i.begin], answer.w[i.length])
+            for scheme, i in zip(schemes, transcribed.indices, strict=True)
+        ]
+        edges = [np.array([0, *(() if arc is None else arc.moving), -1]) for arc in arcs]
+        shares = [np.diff(breaks[edge]) for breaks, edge in zip(moved, edges, strict=True)]
+        if any((share < SHORTEST).any() for share in shares):
+            return None, shares
+        if any((np.diff(breaks) < LEAST_INTERVAL).any() for breaks in moved):
+            return None, []
+        return self._on_moved_mesh([_on(s, b) for s, b in zip(schemes, moved, strict=True)], transcribed, answer), []
 
-    def transcribed_from(self, schemes: list[DirectMethod], values: list[PhaseValues]) -> TranscribedProblem:
+    def _on_moved_mesh(self, schemes: list[DirectMethod], transcribed: TranscribedProblem, answer: NlpSolution) -> MeshSolution:
+        """The solution as one of a mesh whose points stay: its rows are the same. Multipliers of the bounds at which controls
+        were held follow from stationarity."""
+        w, indices = answer.w, transcribed.indices
+        values = [PhaseValues(float(w[i.begin]), float(w[i.length]), w[i.points], w[i.algebraic], w[i.controls]) for i in indices]
+        plain = self.transcribed_from(schemes, values)
+        clocks = np.concatenate([np.unique(i.clocks) for i in indices if len(i.clock_rows)])
+        rows = np.concatenate([i.clock_rows - 1 for i in indices])
+        answer = replace(
+            answer,
+            w=np.delete(w, clocks),
+            row_multipliers=np.delete(answer.row_multipliers, rows),
+            bound_multipliers=np.delete(answer.bound_multipliers, clocks),
+        )
+        held = np.delete(transcribed.nlp.low == transcribed.nlp.high, clocks) & (plain.nlp.low < plain.nlp.high)
+        answer.bound_multipliers[held] = -lagrangian_gradient(plain.nlp, answer)[held]
+        residuals = kkt(plain.nlp, answer)
+        answer = replace(answer, violation=residuals.violation, stationarity=residuals.stationarity)
+        return self.evaluated(schemes, plain, answer)
+
+    def transcribed(
+        self, schemes: list[DirectMethod], guess: Guess | None, arcs: list[ControlArcs | None] | None = None
+    ) -> TranscribedProblem:
+        return self.transcribed_from(schemes, guesses(guess, self.phases, [s.grid for s in schemes]), arcs)
+
+    def transcribed_from(
+        self, schemes: list[DirectMethod], values: list[PhaseValues], arcs: list[ControlArcs | None] | None = None
+    ) -> TranscribedProblem:
         link_expressions = [
             builder.link_expressions(phase.kept) for builder, phase in zip(self.builders[1:], self.phases[1:], strict=True)
         ]
-        return transcribe(self.phases, schemes, values, parameter_ranges(self.maneuver), link_expressions)
+        return transcribe(self.phases, schemes, values, parameter_ranges(self.maneuver), link_expressions, arcs)
 
     def evaluated(self, schemes: list[DirectMethod], transcribed: TranscribedProblem, answer: NlpSolution) -> MeshSolution:
         phases = tuple(
@@ -130,6 +193,12 @@ class Task:
         """All parameters, including the optimized ones."""
         theta = dict(zip(phase.unknown_parameters, found.answer.w[found.transcribed.parameters], strict=True))
         return np.array([theta.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)])
+
+
+def _on(scheme: DirectMethod, breaks: Reals) -> DirectMethod:
+    """The same scheme with its mesh points elsewhere."""
+    assert isinstance(scheme, Collocation)
+    return scheme.on(breaks, scheme.constant_controls)
 
 
 def same_size(earlier: NlpSolution, transcribed: TranscribedProblem) -> bool:
@@ -152,13 +221,18 @@ def _sharper(
     """A minimum that is small relative to the size of the cost, solved for again with the size that it has.
 
     Tolerance and barrier of the search are relative to the size of the cost, so that a minimum of 1e-8 of it has no digit:
-    ∫u² falls with the cube of a free duration, and the search ends before the longest one.
+    ∫u² falls with the cube of a free duration, and the search ends before the longest one. Where the cost is next to zero, its
+    gradient gives the size: x⁴ − 1e-6 x is flat at zero beside one of size 1, and falls from there.
     """
     whole, spent = transcribed.nlp.objective_scale, dict(answer.seconds)
     for _ in range(SHARPENED):
         nlp, size = transcribed.nlp, abs(answer.objective)
-        if answer.outcome not in CONVERGED or not VANISHING * whole < size < SMALL * nlp.objective_scale:
+        if answer.outcome not in CONVERGED or not size < SMALL * nlp.objective_scale:
             break
+        if size <= VANISHING * whole:
+            size = _slope_of_cost(nlp, answer.w)
+            if not FLATTEST * whole < size < SMALL * nlp.objective_scale:
+                break
         nlp = replace(nlp, objective_scale=size)
         near = replace(solver, iterations=min(solver.iterations, FURTHER), options={**NEAR_GUESS, **solver.options})
         again = solve_sparse_nlp(nlp, answer.w, near, progress)
@@ -171,6 +245,13 @@ def _sharper(
         answer = replace(again, iterations=answer.iterations + again.iterations, steps=answer.steps)
         transcribed = replace(transcribed, nlp=nlp)
     return transcribed, replace(answer, seconds=spent)
+
+
+def _slope_of_cost(nlp: SparseNLP, w: Reals) -> float:
+    """The largest change of the cost when one unknown that is free to fall or rise changes by its scale."""
+    slope = nlp.jacobian(w)[0]
+    room = np.where(slope > 0.0, w - nlp.low, nlp.high - w) > FLAT * nlp.scale
+    return float(np.abs(np.where(room, slope * nlp.scale, 0.0)).max(initial=0.0))
 
 
 def _in_reached_sizes(
@@ -218,6 +299,8 @@ def _phase_solution(
         rates,
         costates,
         positions,
-        interval_errors(phase, scheme, indices, w, rates, shared),
+        np.maximum(
+            interval_errors(phase, scheme, indices, w, rates, shared), constant_errors(phase, scheme, w[indices.controls])
+        ),
         pontryagin(phase, scheme, indices, transcribed, answer),
     )

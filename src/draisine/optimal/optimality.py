@@ -36,6 +36,7 @@ Reals = NDArray[np.float64]
 
 AT_BOUND = 1e-3  # of the range between bounds: distance within which a control counts as at its bound
 ROUNDING = 1e-6  # of the size of the cost per second: ∂H/∂u times the range between bounds that counts as zero
+JUMP = 0.2  # of the range between bounds: distance of a control from their middle, on both sides of a jump
 PRICED = 1e-4  # of a condition's largest multiplier: below, it counts as inactive
 FINE = 9  # points of a control that is a polynomial in an interval, for its picture
 CLEAR = 0.05  # of its largest value: above, the sign of a switching function counts
@@ -46,7 +47,8 @@ class Switching:
     """An input between bounds: where ∂H/∂u is positive it should be at its lower bound, where negative at its upper one.
 
     `crossings` are the zeros of ∂H/∂u, `switches` the times at which the control changes from one half of its range to the
-    other; both by linear interpolation between control points. `resolution` is the longest time between two of these points.
+    other, at mesh points if it jumps there; both otherwise by linear interpolation between control points. `resolution` is the
+    longest time between two of these points.
     `course` has times and values of the control between its points, as it is simulated: a polynomial in each interval of the
     mesh, with both limits where it jumps from one to the next.
     """
@@ -258,11 +260,27 @@ def _switching(number: int, found: PhaseSolution) -> list[Switching]:
         control, values = found.controls[:, j], found.pontryagin.switching[:, j]
         edges = np.concatenate([times, [found.begin + found.duration]])
         crossings = _zeros(times, np.where(np.abs(values) > rounding / (high - low), values, 0.0))
-        switches = _zeros(times, control - 0.5 * (low + high))
+        switches = _switches(found, j, times, 0.5 * (low + high), high - low)
         longest = float(np.diff(edges).max())
         own = times, values, control, low, high, crossings, switches, longest, _course(found, j), rounding
         made.append(Switching(number, name, *own))
     return made
+
+
+def _switches(found: PhaseSolution, control: int, times: Reals, middle: float, wide: float) -> Reals:
+    """Times at which a control passes the middle of its range: those of mesh points at which it jumps, others between points."""
+    values, grid = found.controls[:, control] - middle, found.grid
+    between = _zeros(times, np.where(np.abs(values) > AT_BOUND * wide, values, 0.0))
+    edges = found.controls[grid.control_of, control] @ lagrange(grid.control_local, np.array([0.0, 1.0])).T - middle
+    before, after = edges[:-1, 1], edges[1:, 0]
+    jumps = (before * after < 0.0) & (np.minimum(np.abs(before), np.abs(after)) > JUMP * wide)
+    at = found.begin + found.duration * grid.breaks[1:-1]
+    reach = found.duration * np.maximum(np.diff(grid.breaks)[:-1], np.diff(grid.breaks)[1:])
+    for k in np.flatnonzero(jumps) if len(between) else ():
+        i = int(np.argmin(np.abs(between - at[k])))
+        if abs(between[i] - at[k]) <= reach[k]:
+            between[i] = at[k]
+    return np.unique(between)
 
 
 def _course(found: PhaseSolution, control: int) -> tuple[Reals, Reals]:

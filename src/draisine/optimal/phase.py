@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
-from draisine.optimal.epigraph import Epigraph, epigraph
+from draisine.optimal.epigraph import Epigraph, epigraph, kinks
 from draisine.optimal.node_functions import Formula
 from draisine.optimal.scaling import (
     COMPUTED,
@@ -32,8 +32,6 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 
 Reals = NDArray[np.float64]
-
-KINKS = {"abs": ca.OP_FABS, "min": ca.OP_FMIN, "max": ca.OP_FMAX, "sign": ca.OP_SIGN}
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +126,11 @@ class Phase:
         return self._epigraph_of(self.final)
 
     def _epigraph_of(self, cost: ca.SX | None) -> Epigraph | None:
-        if cost is None or not _kinks(cost):
-            return None
+        return None if cost is None or not kinks(cost, self._ranges) else epigraph(cost, self._ranges)
+
+    @cached_property
+    def _ranges(self) -> dict[int, tuple[float, float]]:
+        """Limits of all variables, by their `element_hash`."""
         plant, e = self.symbols.plant, self.equations
         known = dict(zip((q.name for q in e.inputs), zip(self.inputs, self.inputs, strict=True), strict=True))
         known |= dict(zip((q.name for q in e.parameters), zip(self.p, self.p, strict=True), strict=True))
@@ -138,7 +139,7 @@ class Phase:
         named = [("t", plant.t)]
         for quantities, symbols in ((e.states, plant.x), (e.inputs, plant.inputs), (e.parameters, plant.p)):
             named += [(q.name, symbols[i]) for i, q in enumerate(quantities)]
-        return epigraph(cost, {s.element_hash(): known[name] for name, s in named if name in known})
+        return {s.element_hash(): known[name] for name, s in named if name in known}
 
     @cached_property
     def smooth_node(self) -> Formula:
@@ -194,6 +195,15 @@ class Phase:
         if not inner.numel():
             return []
         return [i for i, c in enumerate(self.path) if not c.equation and ca.depends_on(c.value, inner)]
+
+    @cached_property
+    def linear_controls(self) -> tuple[bool, ...]:
+        """Whether rates and cost, in epigraph form, are linear in each control: an arc on which it is between its bounds is
+        singular, or follows a path condition."""
+        cost = self.integrand if self.epigraph is None else self.epigraph.cost
+        value = ca.vertcat(self._scaled_rates, self.symbols.algebraic, *([] if cost is None else [cost]))
+        each = ca.vertsplit(self.symbols.plant.u) if self.controls else []
+        return tuple(not ca.depends_on(ca.jacobian(value, u), u) for u in each)
 
     @property
     def _scaled_rates(self) -> ca.SX:
@@ -359,7 +369,7 @@ class Phase:
         integrand = self.epigraph.cost if self.epigraph is not None and replaced else self.integrand
         direct = isinstance(scheme, Collocation | MultipleShooting)
         final = self.final_epigraph.cost if self.final_epigraph is not None and direct else self.final
-        return _kinks(stacked([e for e in (integrand, final) if e is not None]))
+        return tuple(dict.fromkeys(k for e in (integrand, final) if e is not None for k in kinks(e, self._ranges)))
 
     @property
     def implicit(self) -> bool:
@@ -369,15 +379,6 @@ class Phase:
 def _magnitudes(of: Epigraph | None) -> list[Condition]:
     made = [] if of is None else ca.vertsplit(of.arguments)
     return [Condition(f"magnitude {k + 1} of the cost", e, 0.0, 0.0) for k, e in enumerate(made)]
-
-
-def _kinks(value: ca.SX) -> tuple[str, ...]:
-    """Functions in an expression whose derivatives jump."""
-    if not value.numel():
-        return ()
-    function = ca.Function("cost", ca.symvar(value), [value])
-    used = {function.instruction_id(i) for i in range(function.n_instructions())}
-    return tuple(name for name, operation in KINKS.items() if operation in used)
 
 
 def evaluator(symbols: SymbolicModel, value: ca.SX, t: ca.SX) -> ca.Function:

@@ -2,7 +2,8 @@
 
 A polynomial cannot follow a control that jumps inside an interval. Such an interval gets a constant control, whose motion is
 exact and within its bounds; from its value between those of the neighbors follows the position of the jump, and the interval is
-shortened about it. The cost of a constant control in a share w of the duration is of the order w², its error here.
+shortened about it. The cost of a constant control in a share w of the duration is of the order w² times its
+change: its error here.
 
 Where all controls are asked to be constant, the motion within an interval is smooth: the degree is raised first, which keeps the
 pieces, and intervals are split only if the highest degree does not suffice.
@@ -23,6 +24,7 @@ from draisine.numerics.number_range import with_number_range
 from draisine.numerics.runge_kutta import lagrange, quadrature
 
 if TYPE_CHECKING:
+    from draisine.optimal.phase import Phase
     from draisine.optimal.solution import PhaseSolution
 
 Reals = NDArray[np.float64]
@@ -33,6 +35,7 @@ STEEPER = 2.0  # than in the intervals beside it
 SHORTER = 0.6  # than the longest interval: change in an interval that was split before
 AROUND = 0.1  # length of the next interval about a jump
 SLIVER = 0.02  # of an interval: shorter parts are not made
+SAME = 1e-9  # of the range between a control's bounds
 HIGHEST, MORE = 7, 0.5  # degree, and share of intervals with a large error from which it is raised
 
 
@@ -124,11 +127,23 @@ def _constant_intervals(scheme: Collocation | MultipleShooting) -> Flags:
     return np.full(count, given) if isinstance(given, bool) else np.array(given)
 
 
-def jump_errors(scheme: Collocation | MultipleShooting) -> Reals:
-    """Errors of the intervals that have a constant control because it jumps there."""
+def constant_errors(phase: Phase, scheme: Collocation | MultipleShooting, controls: Reals) -> Reals:
+    """Errors of the intervals of a refined mesh that have a constant control: w² for a share w of the duration. With a control in
+    which the Hamiltonian is linear, w² times its change, relative to its range, from the interval beside it to which it changes
+    less: it jumps at a mesh point, or follows a singular arc, along which small changes cost less than their squares."""
     if not isinstance(scheme, Collocation) or isinstance(scheme.constant_controls, bool):
         return np.zeros(len(scheme.grid.breaks) - 1)
-    return np.where(scheme.constant_controls, np.diff(scheme.grid.breaks) ** 2, 0.0)
+    grid = scheme.grid
+    values, at = controls[grid.control_of], lagrange(grid.control_local, np.array([0.0, 1.0]))
+    left, right = (np.einsum("j,kjn->kn", weights, values) for weights in at)
+    bounds = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]).reshape(-1, 2)
+    wide = bounds[:, 1] - bounds[:, 0]
+    size = np.where(np.isfinite(wide) & (wide > 0.0), wide, np.maximum(np.abs(controls).max(axis=0, initial=0.0), 1e-300))
+    steps = np.abs(left[1:] - right[:-1]) / size
+    none = np.ones((1, len(size)))
+    change = np.minimum(np.minimum(np.vstack([none, steps]), np.vstack([steps, none])), 1.0)
+    change = np.where(phase.linear_controls, change, change > SAME).max(axis=1, initial=0.0)
+    return np.where(scheme.constant_controls, np.diff(grid.breaks) ** 2 * change, 0.0)
 
 
 def _split(breaks: Reals, parts: NDArray[np.int64]) -> Reals:

@@ -1,16 +1,18 @@
 """Searches that failed, begun anew: from a feasible motion of fixed duration, from simulated motions with other parameters, and
-from points of a feasibility phase or of a homotopy in bounds (`feasibility`)."""
+from points of a feasibility phase or of a homotopy in bounds (`feasibility`); and searches that ended at a default limit of a
+duration, within wider ones."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.optimal.attainment import CONVERGED
+from draisine.optimal.default_limits import TIMES, WIDER, default_limit_reached
 from draisine.optimal.feasibility import least_violation, narrowing_bounds
 from draisine.optimal.guess import Guess, LinearGuess, PerturbedGuess, guesses
 from draisine.optimal.ipopt import Ipopt, Outcome, solve_sparse_nlp
@@ -26,6 +28,7 @@ Reals = NDArray[np.float64]
 DURATIONS = (3.0, 10.0, 30.0, 100.0, 1.0, 0.3)  # of feasible motions, relative to the guess
 SHARES = (0.15, 0.35, 0.6, 0.85)  # of the ranges of optimized parameters, from which further searches begin
 NOISE, LONGER = 0.05, 3.0  # of the scales of unknowns, beside a guess; factor of its duration
+NO_BETTER = 1e-7  # of the cost: what a duration twice as far may gain
 RESCUED = "the guess led nowhere and was repaired"
 FEASIBLE = 1e-6  # violation, scaled, of an iterate that is kept at an interruption
 
@@ -134,3 +137,35 @@ def by_feasible_point(
             break
     seconds["solve"] = seconds.get("solve", 0.0) + time.perf_counter() - began
     return rescued, notes
+
+
+def within_wider_limits(
+    task: Task, found: MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+) -> tuple[Task, MeshSolution]:
+    """The solution with wider default limits of durations, where one ends at such a limit; and the task that has them. What ends
+    within wider limits only because its cost has become small is left at the limit: a duration twice as far is no better."""
+    for _ in range(TIMES):
+        stated = zip(task.maneuver.phases, task.phases, found.phases, strict=True)
+        sides = [default_limit_reached(m, phase, solution.duration) for m, phase, solution in stated]
+        if found.answer.outcome not in CONVERGED or not any(sides):
+            break
+        factors = {-1: (1.0 / WIDER, 1.0), 0: (1.0, 1.0), 1: (1.0, WIDER)}
+        wide = _with_times(task, [tuple(np.multiply(p.times, factors[side])) for p, side in zip(task.phases, sides, strict=True)])
+        other = wide.once(found.schemes, found.phases, solver, progress, seconds)
+        if other.answer.outcome not in CONVERGED or other.answer.objective > found.answer.objective:
+            break
+        lasting = [p.duration * {-1: 0.5, 0: 1.0, 1: 2.0}[side] for p, side in zip(other.phases, sides, strict=True)]
+        fixed = [
+            (t, t) if side and p.times[0] < t < p.times[1] else p.times
+            for p, t, side in zip(wide.phases, lasting, sides, strict=True)
+        ]
+        further = _with_times(wide, fixed).once(found.schemes, other.phases, solver, progress, seconds)
+        lower = further.answer.objective < other.answer.objective - NO_BETTER * abs(other.answer.objective)
+        if further.answer.outcome in CONVERGED and lower:
+            break
+        task, found = wide, other
+    return task, found
+
+
+def _with_times(task: Task, times: Sequence[tuple[float, float]]) -> Task:
+    return replace(task, phases=tuple(replace(p, times=t) for p, t in zip(task.phases, times, strict=True)))

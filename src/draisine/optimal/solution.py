@@ -15,6 +15,7 @@ from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.direct_methods import Collocation, Grid, MultipleShooting
 from draisine.optimal.adjoint.method import Adjoint
+from draisine.optimal.default_limits import default_limit_reached, with_limits_about
 from draisine.optimal.feedforward import Feedforward, feedforward
 from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
@@ -42,7 +43,6 @@ Reals = NDArray[np.float64]
 REFINEMENT_NOTES = ("refinement ", "on a finer mesh ", "interrupted during refinement")
 UNATTAINED = "no minimum is attained"  # begins the note that says why
 CONSIDERABLE = 1e-3  # of the cost: share that a mesh may cost
-AT_LIMIT = 1.001  # factor within which a duration is at its limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +177,9 @@ class Solution(Result):
     def _limit_reached(self) -> tuple[float, bool] | None:
         """A duration that ends at a limit which the statement does not give, and whether it is the shortest."""
         for stated, phase in zip(self.maneuver.phases, self.phases, strict=True):
-            (low, high), (shortest, longest) = phase.phase.times, stated.times_given
-            if not shortest and phase.duration <= low * AT_LIMIT:
-                return phase.duration, True
-            if not longest and phase.duration >= high / AT_LIMIT:
-                return phase.duration, False
+            side = default_limit_reached(stated, phase.phase, phase.duration)
+            if side:
+                return phase.duration, side < 0
         return None
 
     @cached_property
@@ -373,11 +371,11 @@ class Solution(Result):
         at, shortest = self._limit_reached
         if shortest:
             return (
-                f"the shorter the motion, the lower the cost: nothing needs time, and the duration is at the default limit of "
-                f"{at:.3g} s; give finish(…) a condition that the start does not meet, or duration(least, most)"
+                f"the shorter the motion, the lower the cost: nothing needs time, down to {at:.3g} s, where the search ended; "
+                "give finish(…) a condition that the start does not meet, or duration(least, most)"
             )
         return (
-            f"the longer the motion, the lower the cost ({self.objective:.3g} at the default limit of {at:.4g} s); give "
+            f"the longer the motion, the lower the cost ({self.objective:.3g} at {at:.4g} s, where the search ended); give "
             "duration(least, most), or a cost of time, minimize(…, time=weight)"
         )
 
@@ -446,6 +444,7 @@ def _stated_again(
 ) -> Solution:
     """A solution from its pickled data."""
     _, stated = build_phases(maneuver, [each["scheme"] for each in numbers])
+    stated = with_limits_about(maneuver, stated, [each["duration"] for each in numbers])
     phases = tuple(PhaseSolution(phase=phase, **each) for phase, each in zip(stated, numbers, strict=True))
     simulated = tuple(Simulated(phase=phase, **each) for phase, each in zip(stated, runs, strict=True))
     return Solution(maneuver=maneuver, phases=phases, simulated=simulated, **rest)

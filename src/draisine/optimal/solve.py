@@ -17,6 +17,7 @@ from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.attainment import CONVERGED
 from draisine.optimal.better_minima import PERTURBATIONS, attained_minimum, beside_flat_points, beside_saddles, with_needles
+from draisine.optimal.default_limits import default_limit_reached, with_limits_about
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
@@ -24,9 +25,10 @@ from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
-from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters
+from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters, within_wider_limits
 from draisine.optimal.shooting import check_scheme
 from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.switching_times import with_switching_times
 from draisine.optimal.verdict import TOLERANCE
 from draisine.optimal.verified_motion import Verified, timed_verification, verify
 from draisine.program.switching import jumps_of
@@ -41,6 +43,7 @@ Reals = NDArray[np.float64]
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
+IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
@@ -85,6 +88,7 @@ def solve(
         if rescue and found.answer.outcome in (*REPAIRED, Outcome.TOO_MANY_ITERATIONS):
             found, more = by_feasible_point(task, found, solver, progress, seconds)
             notes += more
+        task, found = within_wider_limits(task, found, solver, progress, seconds)
         found, more = beside_saddles(task, found, solver, progress, seconds)
         notes += more
         found, more = beside_flat_points(task, found, solver, progress, seconds)
@@ -98,7 +102,10 @@ def solve(
     except KeyboardInterrupt:  # the best so far is kept, and verified
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
-    if refine is not None and found.answer.outcome in CONVERGED:
+    without_end = any(
+        default_limit_reached(m, p.phase, p.duration) for m, p in zip(maneuver.phases, found.phases, strict=True)
+    )
+    if refine is not None and found.answer.outcome in CONVERGED and not without_end:
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
@@ -124,6 +131,10 @@ def restored_by_transcription(
             f"{len(answer.row_multipliers)} conditions, this maneuver {transcribed.nlp.unknowns} and {transcribed.nlp.rows}; "
             "state the maneuver that was solved"
         )
+    wide = with_limits_about(maneuver, phases, [float(answer.w[i.length]) for i in transcribed.indices])
+    if wide != phases:
+        task = Task(maneuver, builders, wide)
+        transcribed = task.transcribed(schemes, None)
     found = task.evaluated(schemes, transcribed, answer)
     return _solution(task, found, verify(task, found, tolerance), tolerance, conflicts, [], {}, rounds, began)
 
@@ -160,8 +171,21 @@ def _refined(
         left = max(refine.seconds - (time.perf_counter() - began), LEAST_SECONDS)
         return replace(settings, options={"max_wall_time": left, **settings.options})
 
+    tried = 0
     while True:
         judged = verified.verdict
+        if rounds in IN_ARCS and rounds > tried and not (found.error <= target and judged.holds):
+            tried = rounds
+            try:
+                moved = with_switching_times(
+                    task, found, refine, refine.rounds - rounds + 1, solver, within_limit, progress, seconds
+                )
+            except KeyboardInterrupt:
+                return interrupted_at(found)
+            if moved is not None:
+                found, verified, more = moved
+                rounds += more
+                continue
         if found.error <= target and judged.holds:
             better = found
             if (needles and rounds == 1) or (last < LAST_NEEDLES and found.excess > CONSIDERED * abs(found.answer.objective)):

@@ -22,10 +22,10 @@ from draisine.numerics.direct_methods import Collocation as Collocation
 from draisine.numerics.direct_methods import Grid
 from draisine.numerics.direct_methods import MultipleShooting as MultipleShooting
 from draisine.numerics.runge_kutta import gauss_nodes, lagrange, quadrature
+from draisine.optimal.control_arcs import ControlArcs
 from draisine.optimal.nlp import Builder, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster, Formula, SingleCluster
 from draisine.optimal.phase import Phase, PhaseValues
-from draisine.optimal.refinement import jump_errors
 from draisine.optimal.scaling import LEAST_SIZE, MOST_BOUND, ordinary
 from draisine.optimal.shooting import ShootingCluster, steps_of
 
@@ -50,6 +50,8 @@ class PhaseIndices:
     edge_rows: Indices  # (edges of the grid, `Phase.path_of_controls`)
     edge_algebraic: Indices  # (edges of the grid, z)
     cluster: CompiledCluster | None  # of nodes; none when shooting
+    clocks: Indices  # (intervals, 2): begin and length by which each interval measures time
+    clock_rows: Indices  # by which clocks agree at the mesh points that move
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +70,18 @@ def transcribe(
     values: Sequence[PhaseValues],
     ranges: Mapping[str, tuple[float, float]],
     link_expressions: Sequence[LinkExpressions],
+    arcs: Sequence[ControlArcs | None] | None = None,
 ) -> TranscribedProblem:
-    """Transcribe all phases; `link_expressions` gives the initial states of all phases but the first by the phase before."""
+    """Transcribe all phases; `link_expressions` gives the initial states of all phases but the first by the phase before, and
+    `arcs` mesh points that move, and controls at their bounds."""
     b = Builder()
     names = phases[0].unknown_parameters
     first = [_parameter(phases, name) for name in names]
     bounds = np.array([ranges[name] for name in names]).reshape(-1, 2)
     theta = b.unknowns(names, np.array(first), bounds[:, 0], bounds[:, 1], np.abs(bounds).max(axis=1, initial=1e-12)).ravel()
     indices = [
-        _phase(b, phase, scheme, v, theta, k) for k, (phase, scheme, v) in enumerate(zip(phases, schemes, values, strict=True))
+        _phase(b, phase, scheme, v, theta, k, arc)
+        for k, (phase, scheme, v, arc) in enumerate(zip(phases, schemes, values, arcs or [None] * len(phases), strict=True))
     ]
     for k in range(1, len(phases)):
         _join(b, phases[k - 1], phases[k], indices[k - 1], indices[k], theta, link_expressions[k - 1], schemes[k - 1].grid)
@@ -104,7 +109,13 @@ def _parameter(phases: Sequence[Phase], name: str) -> float:
 
 
 def _phase(
-    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: PhaseValues, theta: Indices, number: int
+    b: Builder,
+    phase: Phase,
+    scheme: Collocation | MultipleShooting,
+    v: PhaseValues,
+    theta: Indices,
+    number: int,
+    arcs: ControlArcs | None,
 ) -> PhaseIndices:
     grid, weight = scheme.grid, phase.time_weight
     begin = b.unknowns(
@@ -121,8 +132,10 @@ def _phase(
     z_scale = np.maximum(np.abs(v.algebraic).max(axis=0, initial=0.0), phase.sizes.algebraic)
     labels = [f"algebraic unknown {i}" for i in range(phase.algebraic_size)]
     algebraic = b.unknowns(labels, v.algebraic, -np.inf, np.inf, z_scale)
-    controls = _controls(b, phase, v)
+    controls = _controls(b, phase, grid, v, arcs)
     shared = np.concatenate([[begin, length], theta])
+    clocks, clock_rows = _clocks(b, grid, begin, length, v, arcs)
+    timed = np.hstack([clocks, np.tile(theta, (len(clocks), 1))])
     defects = b.rows([f"motion of {name}" for name in phase.kept], grid.rows, 0.0, 0.0, scale)
     row, point, coefficient = grid.linear
     b.linear(defects[row], points[point], coefficient[:, None])
@@ -130,12 +143,43 @@ def _phase(
     if isinstance(scheme, MultipleShooting):
         path_rows = _shooting(b, phase, scheme, v, points, controls, shared, defects)
     else:
-        cluster, path_rows = _nodes(b, phase, grid, v, points, algebraic, controls, shared, defects)
-    edge_rows, edge_algebraic = _edges(b, phase, scheme, v, points, controls, shared)
+        cluster, path_rows = _nodes(b, phase, grid, v, points, algebraic, controls, timed, defects)
+    edge_rows, edge_algebraic = _edges(b, phase, scheme, v, points, controls, timed)
     _ends(b, phase, scheme, points, algebraic, controls, shared)
     return PhaseIndices(
-        int(begin), int(length), points, algebraic, controls, defects, path_rows, edge_rows, edge_algebraic, cluster
+        int(begin),
+        int(length),
+        points,
+        algebraic,
+        controls,
+        defects,
+        path_rows,
+        edge_rows,
+        edge_algebraic,
+        cluster,
+        clocks,
+        clock_rows,
     )
+
+
+def _clocks(b: Builder, grid: Grid, begin: int, length: int, v: PhaseValues, arcs: ControlArcs | None) -> tuple[Indices, Indices]:
+    """(intervals, 2) the unknowns b and L of each interval, in which time is b + L τ, and the rows that join them.
+
+    Where mesh points move, each arc between them has its own b and L: τ at a mesh point stays, the time there changes."""
+    count = len(grid.breaks) - 1
+    if arcs is None or not arcs.moving:
+        return np.tile([begin, length], (count, 1)), np.zeros(0, dtype=np.int64)
+    number = len(arcs.moving) + 1
+    begins = b.unknowns(["begin of an arc"], np.full((number, 1), v.begin), -np.inf, np.inf, v.duration).ravel()
+    lengths = b.unknowns(["length of an arc"], np.full((number, 1), v.duration), 0.0, np.inf, v.duration).ravel()
+    first, last = np.append(begin, begins), np.append(begins, begin)
+    before, after = np.append(length, lengths), np.append(lengths, length)
+    joints = np.array([0.0, *grid.breaks[list(arcs.moving)], 1.0])
+    rows = b.rows(["time between arcs"], number + 1, 0.0, 0.0, v.duration).ravel()
+    for unknowns, coefficients in ((first, 1.0), (before, joints), (last, -1.0), (after, -joints)):
+        b.linear(rows, unknowns, coefficients)
+    arc = np.searchsorted(np.array(arcs.moving), np.arange(count), side="right")
+    return np.stack([begins[arc], lengths[arc]], axis=1), rows
 
 
 def _states(b: Builder, phase: Phase, grid: Grid, v: PhaseValues) -> tuple[Indices, Reals]:
@@ -149,12 +193,17 @@ def _states(b: Builder, phase: Phase, grid: Grid, v: PhaseValues) -> tuple[Indic
     return b.unknowns(phase.kept, v.states, low, high, scale), scale
 
 
-def _controls(b: Builder, phase: Phase, v: PhaseValues) -> Indices:
+def _controls(b: Builder, phase: Phase, grid: Grid, v: PhaseValues, arcs: ControlArcs | None) -> Indices:
     bounds = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]).reshape(-1, 2)
     finite = np.where(np.isfinite(bounds), np.abs(bounds), 0.0).max(axis=1, initial=0.0)
     scale = np.maximum(np.abs(v.controls).max(axis=0, initial=0.0), finite)
     scale = np.where(scale > LEAST_OF_SIZE * phase.sizes.controls, scale, phase.sizes.controls)
-    return b.unknowns(phase.controls, v.controls, bounds[:, 0], bounds[:, 1], scale)
+    low, high = (np.tile(bounds[:, k], (len(v.controls), 1)) for k in (0, 1))
+    if arcs is not None:
+        held = np.full(low.shape, np.nan)
+        held[grid.control_of.ravel()] = np.repeat(arcs.held, grid.control_of.shape[1], axis=0)
+        low, high = (np.where(np.isnan(held), side, held) for side in (low, high))
+    return b.unknowns(phase.controls, v.controls, low, high, scale)
 
 
 def _nodes(
@@ -165,11 +214,13 @@ def _nodes(
     points: Indices,
     z: Indices,
     u: Indices,
-    shared: Indices,
+    timed: Indices,
     defects: Indices,
 ) -> tuple[CompiledCluster, Indices]:
     count, nx, nz, nc = len(grid.nodes), len(phase.kept), phase.algebraic_size, len(phase.path)
-    where = np.hstack([points[grid.node_point], z, u[grid.node_control], np.tile(shared, (count, 1))])
+    interval = np.zeros(count, dtype=np.int64)
+    interval[grid.node_of] = np.arange(len(grid.node_of))[:, None]
+    where = np.hstack([points[grid.node_point], z, u[grid.node_control], timed[interval]])
     z_values = v.algebraic if len(v.algebraic) else np.zeros((count, nz))
     slacks = _slacks(b, phase, v, np.hstack([v.states[grid.node_point], z_values, v.controls[grid.node_control]]), grid.nodes)
     cluster = CompiledCluster(phase.smooth_node, np.hstack([where, slacks]), phase.node_numbers(grid.nodes))
@@ -209,7 +260,7 @@ def _slack_rows(b: Builder, c: int, phase: Phase, count: int, first: int) -> Non
 
 
 def _edges(
-    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: PhaseValues, points: Indices, u: Indices, shared: Indices
+    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: PhaseValues, points: Indices, u: Indices, timed: Indices
 ) -> tuple[Indices, Indices]:
     """Conditions at the edges of intervals with a constant control: their rows and algebraic unknowns."""
     grid, which = scheme.grid, phase.path_of_controls
@@ -225,7 +276,7 @@ def _edges(
     guess = v.algebraic[beside] if nz else np.zeros((count, 0))
     scale = np.maximum(np.abs(v.algebraic).max(axis=0, initial=0.0), phase.sizes.algebraic) if nz else 1.0
     z = b.unknowns([f"algebraic unknown {i}" for i in range(nz)], guess, -np.inf, np.inf, scale)
-    where = np.hstack([points[point], z, u[control], np.tile(shared, (count, 1))])
+    where = np.hstack([points[point], z, u[control], timed[interval]])
     formula, offset = (phase.path_formula, 0) if shooting else (phase.node, nx + nz)
     c = b.cluster(CompiledCluster(formula, where, phase.node_numbers(grid.points[point])))
     every = np.arange(count)[:, None]
@@ -383,4 +434,4 @@ def interval_errors(
         finer = (reported[:, -1].reshape(len(h), -1) @ quadrature(positions)) * h
         own = (cost[grid.node_of] @ quadrature(grid.node_local)) * h
         errors = np.maximum(errors, np.abs(finer - own) / max(float(np.abs(finer).sum()), LEAST_SIZE * phase.sizes.cost))
-    return np.maximum(errors, jump_errors(scheme))
+    return errors

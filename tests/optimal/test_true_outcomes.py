@@ -1,0 +1,98 @@
+"""Outcomes of flat costs, limits that are approached, durations beyond default limits, and conditions missed by little."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import draisine as dr
+
+x, v, u = sp.symbols("x v u")
+
+
+@pytest.fixture(scope="module")
+def one():
+    return dr.first_order("one", {x: u}, inputs=[u])
+
+
+@pytest.fixture(scope="module")
+def mass():
+    return dr.first_order("mass", {x: v, v: u}, inputs=[u])
+
+
+@pytest.mark.parametrize("slope", [1e-2, 1e-4, 1e-6, 1e-8])
+def test_flat_costs_fall_from_where_they_seem_flat(one, slope):
+    found = dr.maneuver(one).start(x=0).duration(1).minimize(final=f"x**4 - {slope!r}*x").solve()
+    least = (slope / 4) ** (1 / 3)
+    assert found.solved, found.status
+    assert found["x"][-1] == pytest.approx(least, rel=1e-4)
+    assert found.objective == pytest.approx(least**4 - slope * least, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cost", "outcome"),
+    [
+        ("tanh(x)", "UNATTAINED"),
+        ("1 + tanh(3*x)", "UNATTAINED"),
+        ("exp(-x)", "UNATTAINED"),
+        ("atan(x)", "UNATTAINED"),
+        ("-log(1 + (x + 1)**2)", "UNBOUNDED"),
+        ("-log(2 + x)", "UNBOUNDED"),
+        ("(x - 100)**4", "SOLVED"),
+        ("1 - exp(-(x - 10)**2/50)", "SOLVED"),
+        ("max(0, x + 1)**2", "SOLVED"),
+        ("(x - 3)**2 + tanh(x)", "SOLVED"),
+    ],
+)
+def test_limits_are_told_from_minima_and_from_costs_without_bound(one, cost, outcome):
+    found = dr.maneuver(one).start(x=0).duration(1).minimize(final=cost).solve()
+    assert found.outcome == outcome, found.status
+
+
+@pytest.mark.parametrize("exponent", [-14, -10, -6, 0, 6, 12])
+def test_durations_beyond_default_limits(mass, exponent, tmp_path):
+    """∫ u² dt + w T from rest to rest over 1: ∫ u² = 12/T³, so that T⁴ = 36/w."""
+    weight = 10.0**exponent
+    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).minimize(integral="u**2", time=weight)
+    found = stated.solve()
+    assert found.solved, found.status
+    assert found.duration == pytest.approx((36 / weight) ** 0.25, rel=1e-5)
+    found.save(tmp_path / "found.nc")
+    for again in (stated.load(tmp_path / "found.nc"), pickle.loads(pickle.dumps(found))):
+        assert again.solved
+        assert again.duration == found.duration
+
+
+def test_what_goes_on_over_many_powers_of_ten_has_no_best_duration(mass):
+    rest = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0)
+    longer, shorter = rest.minimize(integral="u**2").solve(), rest.minimize("time").solve()
+    assert longer.outcome == "UNBOUNDED"
+    assert "the longer the motion, the lower the cost" in longer.status.message
+    assert shorter.outcome == "ZERO_DURATION"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_condition_that_is_missed_by_little_is_named(mass, seed):
+    """In one second, |u| ≤ 4 d leads from rest to rest over d, and not farther."""
+    rng = np.random.default_rng(seed)
+    distance, beyond = 10.0 ** rng.uniform(-2, 2), 10.0 ** rng.uniform(-5.5, -4)
+    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=distance * (1 + beyond), v=0)
+    found = stated.bounds(u=(-4 * distance, 4 * distance)).duration(1).minimize(integral="u**2").solve()
+    assert found.outcome == "INFEASIBLE", found.status
+    assert any(conflict.startswith("finish: x (misses by") for conflict in found.conflicts)
+    assert "bounds of u" in found.conflicts
+
+
+def test_smooth_roots_are_not_called_kinks(one):
+    late = dr.maneuver(one).start(x=0).finish(x=1).bounds(u=(-0.5, 0.5)).duration(1)
+    assert "not smooth" not in late.minimize(integral="sqrt(1 + x**2)").solve().status.message
+    assert "not smooth (sqrt)" in late.minimize(integral="sqrt(0.5 + x)").solve().status.message
+    assert "not smooth (abs)" in late.minimize(integral="u**2 - abs(x)").solve().status.message
+
+
+def test_an_arc_that_needs_milliseconds(mass):
+    found = dr.maneuver(mass).start(x=0, v=0).finish(x=1e-6, v=0).bounds(u=(-1, 1)).minimize("time").solve()
+    assert found.solved, found.status
+    assert found.duration == pytest.approx(2 * math.sqrt(1e-6), rel=1e-6)
