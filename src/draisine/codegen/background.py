@@ -1,4 +1,4 @@
-"""Work for later, in another process of lowest priority, which goes on when this one ends.
+"""Other processes: for later, of lowest priority, which go on when this one ends; and beside it, which end with it.
 
 LLVM works under one lock for all threads of a process, so that a thread would delay what is needed now.
 """
@@ -34,19 +34,40 @@ def start(module: str, function: str, argument: str) -> None:
 
     Where no process can be started nothing happens: what is made in the background is never needed.
     """
-    if not sys.executable or getattr(sys, "frozen", False):
+    process = _process(module, function, argument, piped=False)
+    if process is None:
         return
+    if not _started:
+        atexit.register(_leave)
+    _started.append(process)
+
+
+def start_beside(module: str, function: str) -> subprocess.Popen[bytes] | None:
+    """A process of usual priority that calls a function of a module on its standard input and output, which are pipes from and to
+    this process; None where there is no second processor, or no process can be started."""
+    return _process(module, function, None, piped=True) if _processors() > 1 else None
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _process(module: str, function: str, argument: str | None, piped: bool) -> subprocess.Popen[bytes] | None:
+    if not sys.executable or getattr(sys, "frozen", False):
+        return None
     import subprocess  # not needed where everything is compiled
 
     given = json.dumps([[str(Path(place).absolute()) for place in sys.path], module, function, argument])
     apart: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
-        apart = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS}
+        priority = 0 if piped else subprocess.BELOW_NORMAL_PRIORITY_CLASS
+        apart = {"creationflags": subprocess.CREATE_NO_WINDOW | priority}
+    way = subprocess.PIPE if piped else subprocess.DEVNULL
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-P", "-c", _PROGRAM, given],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdin=way,
+            stdout=way,
             stderr=subprocess.DEVNULL,
             cwd=cache_directory(),
             env=os.environ | {"DRAISINE_CACHE_DIR": str(cache_directory())},
@@ -56,10 +77,7 @@ def start(module: str, function: str, argument: str) -> None:
         import logging  # hardly ever needed
 
         logging.getLogger("draisine").info("no process could be started in the background: %s", error)
-        return
-    if not _started:
-        atexit.register(_leave)
-    _started.append(process)
+        return None
 
 
 def _leave() -> None:
@@ -69,8 +87,12 @@ def _leave() -> None:
             process.returncode = 0
 
 
-def run(module: str, function: str, argument: str) -> None:
-    """What the process does."""
+def run(module: str, function: str, argument: str | None) -> None:
+    """What the process does: something on its pipes without an argument, else something for later."""
+    called = getattr(import_module(module), function)
+    if argument is None:
+        called(sys.stdin.buffer, sys.stdout.buffer)
+        return
     if hasattr(os, "nice"):
         os.nice(_PRIORITY)
-    getattr(import_module(module), function)(argument)
+    called(argument)

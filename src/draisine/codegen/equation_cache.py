@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from draisine.codegen.cache import cached_object, contents_digest
+from draisine.codegen.cache import cached_object, contents_digest, is_stored
 from draisine.errors import DataError
 from draisine.expr.expression import Expr
 from draisine.model.system import System
@@ -43,6 +43,19 @@ def derive_cached(
     return _derive_cached(system, tuple(sorted((laws or {}).items())), tuple(events), work)
 
 
+def is_known(system: System, laws: Mapping[str, Expr], events: tuple[Event, ...], work: bool | None = None) -> bool:
+    """Whether `derive_cached` finds these equations on disk."""
+    try:
+        return is_stored(_key(system, tuple(sorted(laws.items())), tuple(events), work))
+    except _NotStored:
+        return False
+
+
+@lru_cache(maxsize=32)
+def _key(system: System, laws: tuple[tuple[str, Expr], ...], events: tuple[Event, ...], work: bool | None) -> str:
+    return f"equations; {_source_key()}; {_model_digest(system, laws, events, work)}"
+
+
 @lru_cache(maxsize=32)
 def _derive_cached(system: System, laws: tuple[tuple[str, Expr], ...], events: tuple[Event, ...], work: bool | None) -> Equations:
     @cache
@@ -57,7 +70,7 @@ def _derive_cached(system: System, laws: tuple[tuple[str, Expr], ...], events: t
         return to_bytes(derived())
 
     try:
-        stored = cached_object(f"equations; {_source_key()}; {_model_digest(system, laws, events, work)}", serialized)
+        stored = cached_object(_key(system, laws, events, work), serialized)
     except _NotStored:
         return derived()
     if derived.cache_info().currsize:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_guarded, compile_hoisted
+from draisine.codegen.jit.kernel import HoistedKernel, Kernel, begin, compile, compile_guarded, compile_hoisted
 from draisine.codegen.jit.sparse_qr import Plan, analyze
 from draisine.codegen.passes import Entry, Guards
 from draisine.errors import ArgumentError
@@ -460,9 +460,24 @@ class Prepared(NamedTuple):
 @lru_cache(maxsize=32)
 def prepared(equations: Equations) -> Prepared:
     """Compiled equations and start problem, cached for all runs in this process."""
+    starts = StartProblem(equations, quick=True)
+    _begin(equations, starts)
     # compiled at its first use on a machine: counted as compile time, not as integration time
     choices = prepare(equations, quick=True)
     switching = choices.compiled(equations.choice).switching is not None
     implicit = isinstance(equations.dynamics, DaeResidual)
     stepping_loop(implicit=implicit, switching=switching, unilateral=bool(equations.unilateral))
-    return Prepared(choices, StartProblem(equations, quick=True))
+    return Prepared(choices, starts)
+
+
+def _begin(e: Equations, starts: StartProblem) -> None:
+    """Have what every run needs compiled beside this process (`codegen.jit.beside`), the longest first, so that its text is
+    generated while the process beside compiles others."""
+    begin(e.report)
+    if not starts.by_columns:
+        begin(starts.to_compile)
+    if not (e.can_switch or e.can_be_sharp or isinstance(e.dynamics, DaeResidual)):
+        begin(e.dynamics, hoisted=True)
+    for program in (e.project, e.monitor, e.events, e.contact_margins, e.contact_terms):
+        if program is not None:
+            begin(program)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.codegen.equation_cache import derive_cached
+from draisine.codegen.equation_cache import derive_cached, is_known
+from draisine.codegen.jit.beside import CompilerBeside
 from draisine.codegen.restricted.entry import begin_all
 from draisine.dynamics.given_parameters import description_of, given_parameters
 from draisine.errors import ArgumentError
@@ -204,15 +205,18 @@ def compute(
         special.refuse_laws(drift, laws)
         drift = special.scaled(drift, method, until, pilot)
         stabilized = special.equations_under(model, laws, tuple(events), bool(inputs or control), drift, formulation)
-    equations, reduction = (
-        (stabilized.equations, "")
-        if stabilized is not None
-        else _equations(model, laws, tuple(events), bool(inputs or control), named_start(start))
-    )
-    values = given_parameters(model, equations, parameters)
-    clock.lap("derive")
-    starts = prepared(equations).starts
-    reporter(equations, quick=True)
+    with CompilerBeside() as compiler:
+        equations, reduction = (
+            (stabilized.equations, "")
+            if stabilized is not None
+            else _equations(model, laws, tuple(events), bool(inputs or control), named_start(start), compiler)
+        )
+        values = given_parameters(model, equations, parameters)
+        clock.lap("derive")
+        starts = prepared(equations).starts
+        reporter(equations, quick=True)
+        if not starts.by_columns:
+            _ = starts.kernel
     clock.lap("compile")
     named = named_start(start)
     targets = plain(equations, named)
@@ -307,7 +311,12 @@ def _with_lost_masses(status: Status, source: System | Equations, computed: Comp
 
 
 def _equations(
-    model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool, named: Collection[str]
+    model: Model | System | Equations,
+    laws: Mapping[str, Expr],
+    events: tuple[Event, ...],
+    driven: bool,
+    named: Collection[str],
+    compiler: CompilerBeside,
 ) -> tuple[Equations, str]:
     """The equations of a run from `named` start values, and a sentence where given ones were reduced."""
     if not isinstance(model, Equations):
@@ -315,7 +324,10 @@ def _equations(
         # Every run needs these: on a new machine another process compiles them while this one derives. The loop comes first:
         # starts are interpreted until their solver is compiled.
         begin_all((stepping_entry(False, False, False), SOLVER))
-        return derive_cached(described, laws, events, work=True if driven else None), ""
+        work = True if driven else None
+        if not is_known(described, laws, events, work):
+            compiler.begin()
+        return derive_cached(described, laws, events, work), ""
     if not laws and not events and not isinstance(model.dynamics, DaeResidual):
         return model, ""
     from draisine.simulation.given_equations import equations_for_run  # imports CasADi

@@ -16,8 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.cache import cached_object, stored_object, without_collection
+from draisine.codegen.cache import cached_object, is_stored, stored_object, without_collection
 from draisine.codegen.host import lane_count
+from draisine.codegen.jit.beside import compiler_beside
 from draisine.codegen.jit.engine import LoadedObject, compile_kernel, kernel_key, load_kernel
 from draisine.codegen.jit.python_call import is_compiled, quick_call, quick_map
 from draisine.codegen.jit.slot_arrays import batch, check_count, column, sample_count, sample_rows, samples_of, targets
@@ -262,7 +263,22 @@ def _code(key: str, text: Callable[[], str], quick: bool) -> bytes:
     optimized = f"{key}; {kernel_key()}"
     if not quick:
         return cached_object(optimized, lambda: compile_kernel(text()))
-    return stored_object(optimized) or cached_object(f"{key}; {kernel_key(quick)}", lambda: compile_kernel(text(), quick))
+    beside, own = compiler_beside(), f"{key}; {kernel_key(quick)}"
+
+    def make() -> bytes:
+        return (None if beside is None else beside.take(own)) or compile_kernel(text(), quick)
+
+    return stored_object(optimized) or cached_object(own, make)
+
+
+def begin(program: Program | LazyProgram | LinearSolveProgram, hoisted: bool = False) -> None:
+    """Have the quick code of `compile`, or of `compile_hoisted`, made by the process beside this one, if there is one and nothing
+    is stored. The text is generated now."""
+    beside, key = compiler_beside(), _hoisted_key(program, ALL) if hoisted else _key(program, False, ALL)
+    if beside is not None and not any(is_stored(f"{key}; {kernel_key(quick)}") for quick in (False, True)):
+        beside.ask(
+            f"{key}; {kernel_key(True)}", without_collection(lambda: _text(program, "hoisted" if hoisted else "plain", ALL))
+        )
 
 
 def compiler(
@@ -277,6 +293,10 @@ def compiler(
             return lambda: stored
     text = without_collection(lambda: _text(program, "batch" if vectorized else "plain", passes))
     return lambda: cached_object(f"{key}; {kernel_key(quick)}", lambda: compile_kernel(text, quick))
+
+
+def _hoisted_key(program: Program | LazyProgram | LinearSolveProgram, passes: Passes) -> str:
+    return f"hoisted kernel, code {_HOISTED_VERSION}; {passes.key}; {program.digest}"
 
 
 def _key(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool, passes: Passes) -> str:
@@ -369,7 +389,7 @@ def compile_hoisted(program: Program | LinearSolveProgram, passes: Passes = ALL,
     >>> kernel.count, kernel.extended([[0.0, 2.0], [0.0, 4.0]])[:, 2:].tolist()
     (2, [[0.0, 0.5], [0.0, 0.25]])
     """
-    key = f"hoisted kernel, code {_HOISTED_VERSION}; {passes.key}; {program.digest}"
+    key = _hoisted_key(program, passes)
     symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE, PROLOGUE_MAP, COUNT)
     using = solvers() if isinstance(program, LinearSolveProgram) else None
     code = load_kernel(_code(key, lambda: _text(program, "hoisted", passes), quick), *symbols, using=using)

@@ -396,12 +396,17 @@ class StartProblem:
         return f"{self.equations.motion.digest} {self.twists.digest if self.twists is not None else ''}"
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def to_compile(self) -> LazyProgram:
+        """The program of `kernel`."""
         motion = self.equations.motion
         sizes = {"values": len(self.names), "by_q": len(self.by_q.rows), "by_v": len(self.by_v.rows)}
         outputs = tuple(Slot(name, (size, 1)) for name, size in sizes.items())
         digest = f"motion with Jacobians for starts 3; {self._digest}"
-        return compile(LazyProgram(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program), quick=self.quick)
+        return LazyProgram(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return compile(self.to_compile, quick=self.quick)
 
     @cached_property
     def _interpreted(self) -> Program:
