@@ -80,6 +80,7 @@ def drawn_falls(count: int) -> list[dict[str, float]]:
 @pytest.mark.parametrize(
     ("number", "rtol"),
     [
+        (158, 1e-8),  # it rattles on grip and saddle: slips of 2e-5 m/s to which Painlevé's paradox would apply
         (446, 1e-8),  # both grips stop at the same time, but one of them cannot stick while the other still slips
         (139, 1e-8),
         (209, 1e-8),

@@ -70,6 +70,7 @@ from draisine.simulation.stepper.usual_modes import enter_usual_modes, leave_usu
 CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
 GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
+SLOW_SLIP = 10.0  # times that, a slip that friction ends with the rest of the bounces
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
 EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap there, relative to the typical length
 INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
@@ -347,7 +348,7 @@ def stop_rocking(c: ContactModes, slow: float) -> int:
             c.choice[i] = STICK  # its force would stop within a short time what such an impact sets in motion
         if c.active[i] != 0 and not is_joint(c, i):
             rubs = c.coefficient[3 * i + 1] != 0.0  # friction would end such a slip at once
-            c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < 10.0 * slow else SLIP
+            c.choice[i] = STICK if rubs and tangential_size(c, i, c.speed) < SLOW_SLIP * slow else SLIP
         for w in range(2):
             c.direction[i, w] = 0.0
     if not solve_choice(c):
@@ -528,11 +529,12 @@ def stop_together(c: ContactModes, near: float) -> bool:
 
 
 def stop_small_slips(s: Stepper) -> bool:
-    """Take slips that are nearly zero for zero: as one stops it may turn to directions in which friction locks it. Whether there
-    are any."""
+    """Take slips that are nearly zero, or as slow as those that end with the impacts of a body that rocks, for zero: as one stops
+    it may turn to directions in which friction locks it. Whether there are any."""
     c, found = s.modes, False
+    near = max(TURNING * zero_slip(s), SLOW_SLIP * RESTING * math.sqrt(c.length * (fall_of(c) + 1e-300)))
     for i in range(c.contacts):
-        if c.settled[i] != 0 and tangential_size(c, i, c.speed) < TURNING * zero_slip(s):
+        if c.settled[i] != 0 and tangential_size(c, i, c.speed) < near:
             c.settled[i], found = 0, True
         c.excluded[i] = 0
         for w in range(2):
