@@ -13,6 +13,7 @@ from draisine.expr.expression import Call, Expr, Number, evaluate_number, names,
 from draisine.expr.tables import Table
 from draisine.model.contact.dry_friction import IMPACT_ORDERS
 from draisine.model.contact.laws import Rolling
+from draisine.model.contact.road_start import onto_road
 from draisine.model.contact_items import (
     ContactResistance,
     JointFriction,
@@ -141,9 +142,13 @@ class System:
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """Joint coordinates, followed by surface parameters and relaxation states of tires."""
+        """Joint coordinates, followed by surface parameters and relaxation states of tires; free bodies begin on the road."""
         lags = [lag for wheel in self.wheels for lag in wheel.lags] + [lag for c in self.surface_contacts for lag in c.lags]
-        return (*(c for joint in self.joints for c in joint.coordinates), *self.massless, *lags)
+        return (*self._joint_coordinates, *self.massless, *lags)
+
+    @cached_property
+    def _joint_coordinates(self) -> tuple[Coordinate, ...]:
+        return onto_road(self, tuple(c for joint in self.joints for c in joint.coordinates))
 
     @property
     def massless(self) -> tuple[Coordinate, ...]:

@@ -205,6 +205,7 @@ def leading_link_fork(
 
 
 @part
-def steering_damper(own: Assembly, steer: str = "steer", *, damping: Amount = 7.0, damper: Curve | None = None) -> None:
-    """A damper against the rate of the angle `steer`: `damping` times the rate, or a table `damper` of (rate, torque)."""
-    spring_and_damper(own, steer, 0.0, None, 0.0, damping if damper is None else 0.0, damper, angular=True)
+def steering_damper(own: Assembly, steer: str = "steer", *, damping: Amount | None = None, damper: Curve | None = None) -> None:
+    """A damper against the rate of the angle `steer`: `damping` (7 N·m·s/rad) times it, or a table `damper` of (rate, torque)."""
+    damping = (7.0 if damper is None else 0.0) if damping is None else damping
+    spring_and_damper(own, steer, 0.0, None, 0.0, damping, damper, angular=True)

@@ -114,10 +114,10 @@ def strut(
     axle: Position = (0.0, 0.0, 0.3),
     mass: Amount = 20.0,
     inertia: Mapping[str, Amount] | Sequence[Amount] = (0.3, 0.3, 0.3),
-    stiffness: Amount = 25e3,
+    stiffness: Amount | None = None,
     spring: Curve | None = None,
     preload: Amount = 0.0,
-    damping: Amount = 1500.0,
+    damping: Amount | None = None,
     damper: Curve | None = None,
     travel: Sequence[Amount | None] | None = None,
     shapes: Sequence[Any] = (),
@@ -128,8 +128,9 @@ def strut(
 
     - `on`: the frame of the body that is carried; `axle`: where the axle is, in design coordinates.
     - `mass`, `inertia`: of the carrier at the axle, without the wheel.
-    - `stiffness`, `preload`: of the spring, with its force in the design position; or a table `spring` of (compression, force).
-    - `damping`: of the damper; or a table `damper` of (rate of compression, force).
+    - `stiffness`, `preload`: of the spring, 25 kN/m by default, with its force in the design position; or a table `spring`
+      of (compression, force).
+    - `damping`: of the damper, 1500 N·s/m by default; or a table `damper` of (rate of compression, force).
     - `travel`: bump stops (low, high) of the compression: with them the model has contacts that open and close.
     - `shapes`: for drawings.
 
@@ -148,5 +149,7 @@ def strut(
     slide = own.offer("travel", own.named("travel"))
     m.prismatic(slide, pose.body, body, axis="z", at=at, span=(-0.1, 0.1))
     own.frame("axle", body, (0, 0, 0))
+    stiffness = (25e3 if spring is None else 0.0) if stiffness is None else stiffness
+    damping = (1500.0 if damper is None else 0.0) if damping is None else damping
     spring_and_damper(own, slide, stiffness, spring, preload, damping, damper)
     bump_stops(own, slide, travel)

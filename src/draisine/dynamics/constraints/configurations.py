@@ -55,8 +55,9 @@ def sample_coordinates(system: System, count: int, seed: int = 20070811) -> Arra
     index = {c.name: i for i, c in enumerate(system.coordinates)}
     samples = np.empty((count, len(index)))
     samples[:] = [c.default for c in system.coordinates]
+    ranges = {c.name: c for c in system.coordinates}
     for joint in system.joints:
-        for c in joint.coordinates:
+        for c in (ranges[own.name] for own in joint.coordinates):
             column = index[c.name]
             # many samples lie at the ends of the ranges, where choices fail first
             spread = np.clip(rng.uniform(-0.25, 1.25, count), 0.0, 1.0)
@@ -76,8 +77,8 @@ def sample_coordinates(system: System, count: int, seed: int = 20070811) -> Arra
 def within_spans(system: System, points: Array) -> NDArray[np.bool_]:
     """Which points keep every joint within its range; a loop may also close far outside, folded or inverted."""
     inside = np.ones(len(points), dtype=bool)
-    joints = [c for joint in system.joints for c in joint.coordinates]
-    for column, c in enumerate([*joints, *system.surface_parameters]):
+    joints = sum(len(joint.coordinates) for joint in system.joints)
+    for column, c in enumerate([*system.coordinates[:joints], *system.surface_parameters]):
         if c.rate:
             inside &= (points[:, column] >= c.low) & (points[:, column] <= c.high)
     return inside

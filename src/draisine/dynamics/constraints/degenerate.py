@@ -38,8 +38,9 @@ def degenerate(residuals: Residuals, admissible: Sequence[Array], others: Sequen
     """Residuals whose derivative vanishes wherever they are zero.
 
     `others` are configurations where they need not be zero. Without `admissible` ones Newton's method goes there from these, each
-    residual by itself.
+    residual by itself. Configurations at which they are not defined say nothing: a ground may end before the origin.
     """
+    admissible, others = ([q for q in given if _defined(residuals, q)] for given in (admissible, others))
     if not len(others):
         return []
     usual = np.median([_sizes(residuals(q)[1]) for q in others], axis=0)
@@ -49,6 +50,10 @@ def degenerate(residuals: Residuals, admissible: Sequence[Array], others: Sequen
         suspects = [int(i) for i in np.flatnonzero(there < SUSPECT * usual)]
     starts = admissible if len(admissible) else others
     return [i for i in suspects if all(_vanishes(residuals, i, q, usual[i]) for q in starts[:_EXAMINED])]
+
+
+def _defined(residuals: Residuals, q: Array) -> bool:
+    return all(bool(np.isfinite(found).all()) for found in residuals(q))
 
 
 def _sizes(jacobian: Array) -> Array:
