@@ -28,6 +28,7 @@ SWEEPS = [
     ("ensemble rolling_disk --over speed=3:8:1000000000000", "1000000000000 values; give between 1 and"),
     ("ensemble rolling_disk --over speed=3:inf:3", "the ends of a sweep are finite numbers"),
     ("modes bicycle --over speed=3:8:0", "0 values; give between 2 and"),
+    ("modes bicycle --over speed=3:8:1e3", "'speed=3:8:1e3': write NAME=FROM:TO:COUNT"),
     ("modes bicycle --over speed=3:8:1", "1 values; give between 2 and"),
     ("modes bicycle --over speed=3:8:5:7", "write NAME=FROM:TO:COUNT"),
     ("modes bicycle --over speed=3:8:2.5", "write NAME=FROM:TO:COUNT"),

@@ -35,6 +35,12 @@ def test_computed_torque_of_a_pendulum():
     assert run.energy_drift is not None and run.energy_drift < 1e-9
 
 
+def test_a_path_without_names_is_refused():
+    mass = dr.first_order("mass", {x: v, v: u}, inputs=[u])
+    with pytest.raises(dr.errors.ArgumentError, match=r"mass: a path is a mapping of names, .*; got \['x - t'\]"):
+        dr.control.follow(mass, 1.0, ["x - t"], ["u"])
+
+
 def test_degree_one():
     sled = dr.first_order("sled", {x: v, v: f / 3 - v**2}, inputs=[f])
     posed = dr.control.on_path(sled, {"pace": "v = 1 + 0.5*sin(t)"}, ["f"])

@@ -24,7 +24,7 @@ from draisine.program.equations import Equations
 
 MOST_VALUES = 10_000_000  # of a sweep
 DEFAULT_COUNT = 101
-_COUNT = re.compile(r"\s*([+-]?\d+)\s*((?:[^\d\s.].*?)?)\s*")
+_COUNT = re.compile(r"\s*([+-]?\d+)(?![eE][+-]?\d)\s*((?:[^\d\s.].*?)?)\s*")  # 5, 5km/h; 1e3 is no count
 _START = "start."  # of names of initial conditions in ensembles
 
 

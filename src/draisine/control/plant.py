@@ -201,6 +201,8 @@ def stacked(parts: Sequence[ca.SX]) -> ca.SX:
 
 def paths_of(plant: Plant, path: Mapping[str, Amount]) -> dict[str, ca.SX]:
     """All path constraints as symbols; there must be as many as controls."""
+    if not isinstance(path, Mapping):
+        raise ArgumentError(f"{plant.equations.name}: a path is a mapping of names, {{'line': 'y = 0.5*sin(t)'}}; got {path!r}")
     if len(path) != len(plant.controls) or not path:
         raise ArgumentError(
             f"{plant.equations.name}: {len(path)} path constraints ({', '.join(path) or 'none'}) for {len(plant.controls)} "

@@ -63,10 +63,14 @@ class Zones:
         if more == 0 or any(_more_neutral(c) * more < 0 for c in (later if more > 0 else earlier)):
             return None
         limit, side = (self.limits[1], -1.0) if more > 0 else (self.limits[0], 1.0)
-        edge = self.edge(change.low, change.high, change.before)[0] if more > 0 else self._zone([change])[1]
+        if more > 0:
+            edge, inside = self.edge(change.low, change.high, change.before)
+        else:
+            edge = self.arrives(change.low, change.high, change.after)
+            inside = float(np.nextafter(edge, -np.inf))
         half = abs(limit - edge)
         room = 0.5 * abs(self.limits[0 if more > 0 else 1] - edge)
-        count = int(max(change.after[4:].sum(), change.before[4:].sum()))
+        count = int(self.counts(np.array([inside]))[0][4:].sum())
         by_rounding = self._falls_to_rounding(edge, side, half, min(2.0 * half, room), count)
         return (limit - half, limit + half) if by_rounding else None
 
@@ -125,10 +129,9 @@ class Zones:
         found = Spectrum.of(self.matrices(edge + side * step * np.array([1.0, 2.0])))
         sizes = np.abs(found.values.real)
         near, far = np.sort(sizes, axis=1)[:, count - 1]
-        slowest = np.argsort(sizes[0])[:count]
         order = np.log(far / max(near, 1e-300)) / np.log((half + 2.0 * step) / (half + step))
         at_edge = sizes[0] / (1.0 + step / half) ** order
-        return bool(order >= _ORDER and (at_edge <= _LEAVES * found.errors[0])[slowest].all())
+        return bool(order >= _ORDER and np.count_nonzero(at_edge <= _LEAVES * found.errors[0]) >= count)
 
     def _nested(self, group: list[Change]) -> Iterator[Change]:
         """Changes in between, and that of the modes that rounding makes neutral all the while, unless they touch the axis."""

@@ -38,7 +38,7 @@ from draisine.stability.periodic.contact_motions import (
     check_repetition,
 )
 from draisine.stability.periodic.exchange import exchanged_name, exchanged_order
-from draisine.stability.periodic.first_guess import flow_along, integrated, settled
+from draisine.stability.periodic.first_guess import flow_along, integrated, settled, without_period
 from draisine.stability.periodic.floquet import Floquet, factored_floquet, floquet, sensitive_digits, unresolved
 from draisine.stability.periodic.flow import FINE, Flow, project_onto_constraints
 from draisine.stability.periodic.scales import (
@@ -258,12 +258,8 @@ def limit_cycle(
     if settle > 0.0:
         x, p, estimate = settled(e, x, u, p, settle, method)
         period = estimate if period is None else period
-        if period is None:
-            raise ArgumentError(
-                f"{e.name}: no oscillation in the second half of settle={settle:g}: settle longer, or give period=…"
-            )
     if period is None or not (np.isfinite(period) and period > 0.0):
-        raise ArgumentError(f"{e.name}: give a guess of the period, or settle=seconds; got period={period!r}")
+        raise ArgumentError(f"{e.name}: {without_period(period, settle)}")
     fixed = dict(fixed or {})
     named = (*states, *(name for name in fixed if name != PERIOD), *(advance if advance and e.unilateral else ()))
     named = (*named, *(q.name for q in e.states if exchange and exchanged_name(q.name, exchange) != q.name))

@@ -87,6 +87,13 @@ def settled(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: 
     return late[index], modes[count // 2 + index], samples * seconds / (count - 1)
 
 
+def without_period(period: float | None, settle: float) -> str:
+    """Why there is no guess of a period, and the remedy."""
+    if period is None and settle > 0.0:
+        return f"no oscillation in the second half of settle={settle:g}: settle longer, or give period=…"
+    return f"give a guess of the period, or settle=seconds; got period={period!r}"
+
+
 def flow_along(
     e: Equations, states: Array, u: Array, modes: Sequence[Array], preferred: tuple[str, ...], method: Method, period: float
 ) -> tuple[Flow, tuple[str, ...], NDArray[np.bool_]]:
