@@ -96,3 +96,19 @@ def test_an_arc_that_needs_milliseconds(mass):
     found = dr.maneuver(mass).start(x=0, v=0).finish(x=1e-6, v=0).bounds(u=(-1, 1)).minimize("time").solve()
     assert found.solved, found.status
     assert found.duration == pytest.approx(2 * math.sqrt(1e-6), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cost", "outcome"),
+    [
+        ("exp(-x)", "UNATTAINED"),
+        ("tanh(x)", "UNATTAINED"),
+        ("-log(2 + x)", "UNBOUNDED"),
+        ("x", "UNBOUNDED"),
+        ("(x - 30)**2", "SOLVED"),
+        ("exp(-x) + 1e-3*x", "SOLVED"),
+    ],
+)
+def test_the_adjoint_method_tells_limits_from_minima(one, cost, outcome):
+    found = dr.maneuver(one).start(x=0).duration(1).minimize(final=cost).solve(dr.optimal.Adjoint(pieces=5))
+    assert found.outcome == outcome, found.status
