@@ -169,11 +169,11 @@ def _falls_further(
     seconds: dict[str, float],
 ) -> bool:
     """Whether durations twice as far on these sides, within their limits, are better."""
-    lasting = [p.duration * {-1: 0.5, 0: 1.0, 1: 2.0}[side] for p, side in zip(found.phases, sides, strict=True)]
-    times = [
-        (t, t) if side and p.times[0] < t < p.times[1] else p.times
-        for p, t, side in zip(task.phases, lasting, sides, strict=True)
-    ]
+    times = []
+    for m, phase, solution, side in zip(task.maneuver.phases, task.phases, found.phases, sides, strict=True):
+        far = float(np.clip(solution.duration * {-1: 0.5, 0: 1.0, 1: 2.0}[side], *phase.times))
+        at_limit = not side or default_limit_reached(m, phase, solution.duration)
+        times.append(phase.times if at_limit else (far, far))
     if times == [p.times for p in task.phases]:
         return False
     further = _with_times(task, times).once(found.schemes, found.phases, solver, progress, seconds).answer

@@ -21,13 +21,14 @@ from draisine.optimal.default_limits import default_limit_reached, with_limits_a
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
+from draisine.optimal.impulses import impulse_of
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters, within_wider_limits
 from draisine.optimal.shooting import check_scheme
-from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.solution import UNATTAINED, PhaseSolution, Solution
 from draisine.optimal.switching_times import with_switching_times
 from draisine.optimal.verdict import TOLERANCE
 from draisine.optimal.verified_motion import Verified, timed_verification, verify
@@ -103,6 +104,15 @@ def solve(
     if refine is not None and found.answer.outcome in CONVERGED and not without_end:
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
+    if found.answer.outcome in CONVERGED and not without_end:
+        try:
+            impulse = impulse_of(task, found, solver, progress, seconds)
+        except KeyboardInterrupt:
+            impulse = ""
+        if impulse:
+            found = replace(found, answer=replace(found.answer, outcome=Outcome.UNATTAINED))
+            why = "is the larger the shorter its intervals, an impulse is best; give bounds(…) of it, or a cost with its square"
+            notes.append(f"{UNATTAINED}: {impulse} {why}")
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
     return replace(_solution(task, found, verified, tolerance, names, notes, seconds, rounds, began), refined=refine is not None)
 
