@@ -96,3 +96,32 @@ def test_an_arc_that_needs_milliseconds(mass):
     found = dr.maneuver(mass).start(x=0, v=0).finish(x=1e-6, v=0).bounds(u=(-1, 1)).minimize("time").solve()
     assert found.solved, found.status
     assert found.duration == pytest.approx(2 * math.sqrt(1e-6), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cost", "outcome"),
+    [
+        ("exp(-x)", "UNATTAINED"),
+        ("tanh(x)", "UNATTAINED"),
+        ("-log(2 + x)", "UNBOUNDED"),
+        ("x", "UNBOUNDED"),
+        ("(x - 30)**2", "SOLVED"),
+        ("exp(-x) + 1e-3*x", "SOLVED"),
+    ],
+)
+def test_the_adjoint_method_tells_limits_from_minima(one, cost, outcome):
+    found = dr.maneuver(one).start(x=0).duration(1).minimize(final=cost).solve(dr.optimal.Adjoint(pieces=5))
+    assert found.outcome == outcome, found.status
+
+
+def test_impulses_are_not_solutions(one, mass):
+    """Infima by jumps, which no control makes: 0, 0, and tanh 1 with v as the control."""
+    into, out = dr.maneuver(one).start(x=0).finish(x=1), dr.maneuver(one).start(x=1)
+    stated = [into.minimize(integral="x**2"), into.minimize(integral="sqrt(1 + x**2) - u"), out.minimize(integral="x**2")]
+    stated.append(dr.maneuver(mass).start(x=1, v=0).minimize(integral="x**2 + v**2"))
+    for each in stated:
+        found = each.duration(1).solve()
+        assert found.outcome == "UNATTAINED", found.status
+        assert "an impulse is best" in found.status.message
+    assert found.objective == pytest.approx(math.tanh(1), rel=1e-4)
+    assert stated[-1].duration(1).bounds(u=(-50, 50)).solve().solved

@@ -154,17 +154,30 @@ def within_wider_limits(
         other = wide.once(found.schemes, found.phases, solver, progress, seconds)
         if other.answer.outcome not in CONVERGED or other.answer.objective > found.answer.objective:
             break
-        lasting = [p.duration * {-1: 0.5, 0: 1.0, 1: 2.0}[side] for p, side in zip(other.phases, sides, strict=True)]
-        fixed = [
-            (t, t) if side and p.times[0] < t < p.times[1] else p.times
-            for p, t, side in zip(wide.phases, lasting, sides, strict=True)
-        ]
-        further = _with_times(wide, fixed).once(found.schemes, other.phases, solver, progress, seconds)
-        lower = further.answer.objective < other.answer.objective - NO_BETTER * abs(other.answer.objective)
-        if further.answer.outcome in CONVERGED and lower:
+        if _falls_further(wide, other, sides, solver, progress, seconds):
             break
         task, found = wide, other
     return task, found
+
+
+def _falls_further(
+    task: Task,
+    found: MeshSolution,
+    sides: Sequence[int],
+    solver: Ipopt,
+    progress: ProgressCallback | None,
+    seconds: dict[str, float],
+) -> bool:
+    """Whether durations twice as far on these sides, within their limits, are better."""
+    times = []
+    for m, phase, solution, side in zip(task.maneuver.phases, task.phases, found.phases, sides, strict=True):
+        far = float(np.clip(solution.duration * {-1: 0.5, 0: 1.0, 1: 2.0}[side], *phase.times))
+        at_limit = not side or default_limit_reached(m, phase, solution.duration)
+        times.append(phase.times if at_limit else (far, far))
+    if times == [p.times for p in task.phases]:
+        return False
+    further = _with_times(task, times).once(found.schemes, found.phases, solver, progress, seconds).answer
+    return further.outcome in CONVERGED and further.objective < found.answer.objective - NO_BETTER * abs(found.answer.objective)
 
 
 def _with_times(task: Task, times: Sequence[tuple[float, float]]) -> Task:

@@ -21,13 +21,14 @@ from draisine.optimal.default_limits import default_limit_reached, with_limits_a
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
+from draisine.optimal.impulses import impulse_of
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters, within_wider_limits
 from draisine.optimal.shooting import check_scheme
-from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.solution import UNATTAINED, PhaseSolution, Solution
 from draisine.optimal.switching_times import with_switching_times
 from draisine.optimal.verdict import TOLERANCE
 from draisine.optimal.verified_motion import Verified, timed_verification, verify
@@ -71,6 +72,7 @@ def solve(
     seconds = {"pose": time.perf_counter() - began}
     found = task.once(schemes, guess, solver, progress, seconds)
     notes: list[str] = []
+    without_end = False
     try:
         for seed in range(PERTURBATIONS if guess is None else 0):
             if found.answer.outcome not in REPAIRED:
@@ -89,27 +91,43 @@ def solve(
             found, more = by_feasible_point(task, found, solver, progress, seconds)
             notes += more
         task, found = within_wider_limits(task, found, solver, progress, seconds)
-        found, more = beside_saddles(task, found, solver, progress, seconds)
-        notes += more
-        found, more = beside_flat_points(task, found, solver, progress, seconds)
-        notes += more
-        found, solver, more = attained_minimum(task, found, solver, progress, seconds)
-        notes += more
-        if found.answer.outcome in CONVERGED and any(p.phase.kinks(p.scheme) for p in found.phases):
-            # the derivative at a kink is taken as zero, as at a minimum
-            found, _ = with_needles(task, found, solver, progress, seconds)
+        without_end = any(
+            default_limit_reached(m, p.phase, p.duration) for m, p in zip(maneuver.phases, found.phases, strict=True)
+        )
+        if not without_end:
+            found, solver, more = _better(task, found, solver, progress, seconds)
+            notes += more
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
     except KeyboardInterrupt:  # the best so far is kept, and verified
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
-    without_end = any(
-        default_limit_reached(m, p.phase, p.duration) for m, p in zip(maneuver.phases, found.phases, strict=True)
-    )
     if refine is not None and found.answer.outcome in CONVERGED and not without_end:
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
+    if found.answer.outcome in CONVERGED and not without_end:
+        try:
+            impulse = impulse_of(task, found, solver, progress, seconds)
+        except KeyboardInterrupt:
+            impulse = ""
+        if impulse:
+            found = replace(found, answer=replace(found.answer, outcome=Outcome.UNATTAINED))
+            why = "is the larger the shorter its intervals, an impulse is best; give bounds(…) of it, or a cost with its square"
+            notes.append(f"{UNATTAINED}: {impulse} {why}")
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
     return replace(_solution(task, found, verified, tolerance, names, notes, seconds, rounds, began), refined=refine is not None)
+
+
+def _better(
+    task: Task, found: MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+) -> tuple[MeshSolution, Ipopt, list[str]]:
+    """A minimum, where the search ended at a point that seems to be one; the settings that it needs; and notes."""
+    found, notes = beside_saddles(task, found, solver, progress, seconds)
+    found, more = beside_flat_points(task, found, solver, progress, seconds)
+    found, solver, further = attained_minimum(task, found, solver, progress, seconds)
+    if found.answer.outcome in CONVERGED and any(p.phase.kinks(p.scheme) for p in found.phases):
+        # the derivative at a kink is taken as zero, as at a minimum
+        found, _ = with_needles(task, found, solver, progress, seconds)
+    return found, solver, [*notes, *more, *further]
 
 
 def restored_by_transcription(

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.direct_methods import Collocation
+from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.control_arcs import ControlArcs, calmed, mesh_of, structure_of, without_vanished
 from draisine.optimal.ipopt import Ipopt
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task
@@ -116,7 +116,7 @@ def _solved(
     """The solution with this structure, or with what is left of it when arcs vanish."""
     near = replace(solver, options={**NEAR_GUESS, **solver.options})
     while any(s is not None for s in structures):
-        schemes, arcs, guess = [], list[ControlArcs | None](), []
+        schemes, arcs, guess = list[Collocation | MultipleShooting](), list[ControlArcs | None](), []
         for p, structure, count, degree in zip(found.phases, structures, parts, degrees, strict=True):
             assert isinstance(p.scheme, Collocation)
             none = (np.zeros(0), np.zeros((1, len(p.phase.controls)), dtype=np.int64))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +141,7 @@ class Search:
     def __init__(
         self, functional: Functional, unknowns: Unknowns, p: Reals, settings: Descent, progress: ProgressCallback | None
     ) -> None:
-        self._functional, self.unknowns, self._settings, self._progress = (
+        self.functional, self.unknowns, self._settings, self._progress = (
             functional,
             unknowns,
             settings,
@@ -159,6 +159,11 @@ class Search:
         self._stop = False
         self._best: tuple[float, float, Reals] | None = None
 
+    def with_tolerance(self, factor: float) -> Search:
+        """Another search with so many times the tolerance."""
+        settings = replace(self._settings, tolerance=factor * self._settings.tolerance)
+        return Search(self.functional, self.unknowns, self._p, settings, self._progress)
+
     # ---------------------------------------------------------------- values
 
     def parameters(self, values: Reals) -> Reals:
@@ -169,13 +174,13 @@ class Search:
 
     def _motion(self, w: Reals) -> DiscreteMotion | None:
         controls, duration, values = self.unknowns.unpacked(w)
-        return self._functional.run(duration, controls, self.parameters(values))
+        return self.functional.run(duration, controls, self.parameters(values))
 
     def _jacobian_entries(self, w: Reals, motion: DiscreteMotion, weights: Reals, cost: float | None = None) -> Reals:
         """The gradient of cost + weightsᵀ conditions; the cost is divided by its size if its weight is not given."""
         controls, duration, values = self.unknowns.unpacked(w)
         p, factor = self.parameters(values), 1.0 / self._cost_size if cost is None else cost
-        return self.unknowns.jacobian(self._functional.gradient(motion, duration, controls, p, weights, factor))
+        return self.unknowns.jacobian(self.functional.gradient(motion, duration, controls, p, weights, factor))
 
     def _violation(self, motion: DiscreteMotion) -> float:
         c = motion.conditions
@@ -183,7 +188,7 @@ class Search:
 
     def broken(self, w: Reals) -> tuple[str, ...]:
         """Descriptions of the violated conditions at the end."""
-        motion, ends = self._motion(w), self._functional.phase.ends
+        motion, ends = self._motion(w), self.functional.phase.ends
         if motion is None:
             return ()
         misses = np.abs(motion.conditions - np.clip(motion.conditions, self._low, self._high))
@@ -228,7 +233,7 @@ class Search:
                     w, ending, solver_status = away
             except _Stopped:
                 ending, solver_status = Outcome.INTERRUPTED, "stopped by the user"
-        if ending not in (Outcome.SOLVED, Outcome.INFEASIBLE, Outcome.SADDLE) and self._best is not None:
+        if ending not in (Outcome.SOLVED, Outcome.INFEASIBLE, Outcome.SADDLE, Outcome.UNBOUNDED) and self._best is not None:
             w = self._best[2]
         return self._reported(w, ending, solver_status, time.perf_counter() - began)
 
@@ -243,6 +248,8 @@ class Search:
             motion = self._motion(w)
             if motion is None:
                 return w, Outcome.FAILED, "the motion does not stay finite"
+            if motion.cost < UNBOUNDED_COST * self._cost_size:
+                return w, Outcome.UNBOUNDED, "the cost falls without bound"
             new = self._penalty * (self._combined.matrix.T @ self._shifted(motion))
             beyond = float(np.abs(self._combined.beyond(self._combined.matrix @ motion.conditions)).max(initial=0.0))
             flat = self.unknowns.flatness(w, self._jacobian_entries(w, motion, new))
@@ -261,7 +268,7 @@ class Search:
 
     def _away(self, w: Reals) -> tuple[Reals, Outcome, str] | None:
         """The end of a search that leaves a maximum or a saddle along a direction of negative curvature; None at a minimum."""
-        if jumps_of(self._functional.phase.equations):
+        if jumps_of(self.functional.phase.equations):
             return None  # where rates jump, gradients do too: their differences are no curvature
         direction, motion = self._negative_curvature(w), self._motion(w)
         if direction is None or motion is None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError, SolverError
+from draisine.optimal.adjoint.attainment import attained_by_descent
 from draisine.optimal.adjoint.descent import DescentResult, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, step_error
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
@@ -17,7 +18,7 @@ from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.scaling import LEAST_SIZE
-from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.solution import UNATTAINED, PhaseSolution, Solution
 from draisine.optimal.solve import check_dropped
 from draisine.optimal.verification import simulate_phase
 from draisine.program.arguments import refuse_unilateral
@@ -51,8 +52,10 @@ def solve_by_adjoint(
     unknowns = Unknowns.of(functional, values.duration, parameter_ranges(maneuver))
     search = Search(functional, unknowns, phase.p, method.descent, progress)
     first = [phase.p[i] for i in functional.motion.varied_indices]
-    found = search.run(unknowns.packed(values.controls, values.duration, np.array(first)))
-    return _SolutionBuilder(maneuver, builder, functional, search, found).solution(seconds, began)
+    begin = unknowns.packed(values.controls, values.duration, np.array(first))
+    found, why = attained_by_descent(search, search.run(begin), begin)
+    made = _SolutionBuilder(maneuver, builder, functional, search, found).solution(seconds, began)
+    return replace(made, notes=(*made.notes, f"{UNATTAINED}: {why}")) if why else made
 
 
 def restored_by_adjoint(maneuver: OptimalControlProblem, method: Adjoint, answer: NlpSolution) -> Solution:

@@ -1,0 +1,53 @@
+"""Impulses: controls without bounds in which rates and cost are linear may want to be infinite for no time.
+
+Least ∫x² dt of ẋ = u from x = 1 is zero, by a jump to x = 0 at the beginning, which no control makes. On a mesh the control of
+one interval makes the jump, and is the larger the shorter the interval."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from draisine.numerics.direct_methods import Collocation
+from draisine.optimal.attainment import CONVERGED
+from draisine.optimal.ipopt import Ipopt, Outcome
+from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task
+from draisine.optimal.solution import PhaseSolution
+from draisine.results.status import ProgressCallback
+
+STANDS_OUT = 5.0  # times the median of a control's magnitudes by interval
+PARTS, GROWS = 4, 2.0  # of the interval with the largest one; factor by which it grows there
+
+
+def impulse_of(
+    task: Task, found: MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+) -> str:
+    """The name of a control that wants to be an impulse, or "" if there is none."""
+    for number, p in enumerate(found.phases):
+        for j, name in enumerate(p.phase.controls):
+            k, height = _peak(p, j)
+            if k is None or not isinstance(p.scheme, Collocation):
+                continue
+            breaks = p.grid.breaks
+            split = np.concatenate([breaks[:k], np.linspace(breaks[k], breaks[k + 1], PARTS + 1), breaks[k + 2 :]])
+            schemes = list(found.schemes)
+            schemes[number] = p.scheme.on(split)
+            near = Ipopt(solver.tolerance, solver.iterations, options={**NEAR_GUESS, **solver.options})
+            other = task.once(schemes, found.phases, near, progress, seconds)
+            if other.answer.outcome is Outcome.INTERRUPTED:
+                raise KeyboardInterrupt
+            if other.answer.outcome in CONVERGED and np.abs(other.phases[number].controls[:, j]).max() > GROWS * height:
+                return name
+    return ""
+
+
+def _peak(p: PhaseSolution, j: int) -> tuple[int | None, float]:
+    """The interval in which a control stands out that has no bound in its direction, if there is one, and its magnitude."""
+    values = p.controls[p.grid.control_of, j]
+    sizes = np.abs(values).max(axis=1)
+    k = int(np.argmax(sizes))
+    low, high = p.phase.limits.get(p.phase.controls[j], (-np.inf, np.inf))
+    peak = values[k, int(np.argmax(np.abs(values[k])))]
+    bounded = np.isfinite(high if peak > 0.0 else low)
+    if bounded or not p.phase.linear_controls[j] or not sizes[k] > STANDS_OUT * float(np.median(sizes)):
+        return None, 0.0
+    return k, float(sizes[k])
