@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import json
 import os
 import subprocess
@@ -69,8 +70,15 @@ def modules(package: Path = PACKAGE) -> dict[str, Path]:
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """A file's syntax tree; the tests of a process read the package once."""
-    return ast.parse(path.read_text("utf-8"))
+    """A file's syntax tree; the tests of a process read the package once. Trees live to the end: while one is made, no garbage is
+    looked for among the others."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(path.read_text("utf-8"))
+    finally:
+        if collects:
+            gc.enable()
 
 
 @cache
@@ -81,10 +89,8 @@ def imports(package: Path = PACKAGE) -> tuple[Import, ...]:
 
 
 def _imports_of(importer: str, tree: ast.AST, known: dict[str, Path], in_function: bool = False) -> Iterator[Import]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.expr):  # imports are statements, and expressions contain none
-            continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+    for node in _contained(tree):
+        if isinstance(node, ast.If) and any("TYPE_CHECKING" in _name(part) for part in ast.walk(node.test)):
             continue
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "draisine":
             for alias in node.names:
@@ -122,7 +128,12 @@ def imports_by_name(package: Path = PACKAGE) -> list[str]:
 
 def _called(node: ast.Call) -> str:
     """The last part of the name of what is called, if it has one."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+    return _name(node.func)
+
+
+def _name(node: ast.AST) -> str:
+    """The last part of a name; nothing of other expressions."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def cycles(package: Path = PACKAGE) -> list[list[str]]:
@@ -165,10 +176,15 @@ def cycles(package: Path = PACKAGE) -> list[list[str]]:
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
     """Statements and what holds them, at any depth; no expressions, which contain none."""
-    for node in ast.iter_child_nodes(tree):
-        if not isinstance(node, ast.expr):
-            yield node
-            yield from _statements(node)
+    for node in _contained(tree):
+        yield node
+        yield from _statements(node)
+
+
+def _contained(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements, cases and handlers that a node holds itself."""
+    for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+        yield from getattr(node, name, ())
 
 
 def longest_function(package: Path = PACKAGE) -> tuple[str, int]:
@@ -194,7 +210,7 @@ def counts() -> dict[str, int]:
         "files": len(files),
         "lines": sum(len(path.read_text("utf-8").splitlines()) for path in files.values()),
         "public names": len(public_names()),
-        "imports inside functions": len({(found.importer, found.line) for found in imports() if found.in_function}),
+        "imports inside functions": len({(found.importer, found.line) for found in imports(PACKAGE) if found.in_function}),
         "files that import by name": len(imports_by_name()),
         "import cycles": len(cycles()),
         "lines of the longest function": longest_function()[1],

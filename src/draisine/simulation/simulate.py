@@ -321,13 +321,15 @@ def _equations(
     """The equations of a run from `named` start values, and a sentence where given ones were reduced."""
     if not isinstance(model, Equations):
         described = model.freeze() if isinstance(model, Model) else model
-        # Every run needs these: on a new machine another process compiles them while this one derives. The loop comes first:
-        # starts are interpreted until their solver is compiled.
-        begin_all((stepping_entry(False, False, False), SOLVER))
         work = True if driven else None
         if not is_known(described, laws, events, work):
             compiler.begin()
-        return derive_cached(described, laws, events, work), ""
+        # Every run needs these: on a new machine another process compiles them while this one derives. The loop comes first:
+        # starts are interpreted until their solver is compiled.
+        begin_all((stepping_entry(False, False, False), SOLVER))
+        equations = derive_cached(described, laws, events, work)
+        compiler.await_llvm()
+        return equations, ""
     if not laws and not events and not isinstance(model.dynamics, DaeResidual):
         return model, ""
     from draisine.simulation.given_equations import equations_for_run  # imports CasADi

@@ -21,6 +21,7 @@ from draisine.errors import CompilationError
 if TYPE_CHECKING:
     import subprocess
 
+_LOADED = "LLVM is loaded"
 _SIZE = 8  # bytes of the length before a text and before its code
 
 
@@ -50,6 +51,11 @@ class CompilerBeside:
         self._process = start_beside(__name__, serve.__name__)
         if self._process is not None:
             _current.beside = self
+            self._asked.append(_LOADED)
+
+    def await_llvm(self) -> None:
+        """Wait until the process, if there is one, has loaded LLVM: what LLVM says of this machine is then stored."""
+        self.take(_LOADED)
 
     def ask(self, key: str, text: str) -> None:
         """Have a kernel compiled, whose code is `take`n under its key."""
@@ -96,6 +102,17 @@ def compiler_beside() -> CompilerBeside | None:
     return _current.beside
 
 
+def compile_quick(key: str, text: str) -> bytes:
+    """Quick code, by the process beside this one if there is one."""
+    compiler = compiler_beside()
+    if compiler is not None:
+        compiler.ask(key, text)
+        made = compiler.take(key)
+        if made is not None:
+            return made
+    return compile_kernel(text, quick=True)
+
+
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """What the process does: compile text by text. They are read by a thread, so that who writes them never waits for LLVM."""
     waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -106,7 +123,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         waiting.put(None)
 
     threading.Thread(target=read, daemon=True).start()
-    compile_kernel("", quick=True)  # loads LLVM
+    _send(answers, compile_kernel("", quick=True))
     while (text := waiting.get()) is not None:
         try:
             code = compile_kernel(text.decode(), quick=True)

@@ -19,7 +19,8 @@ from typing import Any
 
 from draisine.codegen.background import start
 from draisine.codegen.cache import cached_object, claim, contents_digest, is_stored, release, stored_object
-from draisine.codegen.host import host_key
+from draisine.codegen.host import host_key, is_host_known
+from draisine.codegen.jit.beside import compile_quick
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
 from draisine.codegen.restricted.types import Options, Record, Type
 
@@ -117,7 +118,7 @@ class Entry:
 
     def _quick_object(self) -> bytes:
         """Object code without optimization, from disk if it is there."""
-        return cached_object(self._quick_key, lambda: compile_ir(self.text(), optimization=0))
+        return cached_object(self._quick_key, lambda: compile_quick(self._quick_key, self.text()))
 
     @property
     def _quick_key(self) -> str:
@@ -142,14 +143,36 @@ def begin_all(entries: Iterable[Entry]) -> None:
 
     Called some time before `Entry.load(at_once=True)`, this saves the time of that, if the machine has a processor to spare.
     """
-    claimed = [entry for entry in entries if entry.is_missing() and claim(entry.key)]
+    if is_level_given():
+        return
+    if not is_host_known():  # the other process asks LLVM for it, which this one need not load
+        start(__name__, optimize_unclaimed.__name__, _as_text(entries))
+        return
+    claimed = _claimed(entries)
     if claimed:
-        start(__name__, optimize.__name__, json.dumps([entry._as_list() for entry in claimed]))
+        start(__name__, optimize.__name__, _as_text(claimed))
+
+
+def _claimed(entries: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.is_missing() and claim(entry.key)]
+
+
+def _as_text(entries: Iterable[Entry]) -> str:
+    return json.dumps([entry._as_list() for entry in entries])
+
+
+def _from_text(text: str) -> list[Entry]:
+    return [Entry._from_list(given) for given in json.loads(text)]
+
+
+def optimize_unclaimed(text: str) -> None:
+    """As `optimize`, for entries that no other process has claimed."""
+    optimize(_as_text(_claimed(_from_text(text))))
 
 
 def optimize(text: str) -> None:
     """What a process in the background does: compile entries without optimization, unless that is there, and with it."""
-    entries = [Entry._from_list(given) for given in json.loads(text)]
+    entries = _from_text(text)
     try:
         for entry in entries:
             entry._quick_object()
