@@ -60,7 +60,7 @@ class Draw:
                     "tire": dr.contact.LinearTire(12 * load, 0.25, 15 * load, camber=load, stiffness="180 kN/m", damping=300.0)
                 }
             case "brush":
-                return {"tire": dr.contact.BrushTire(12 * load, 15 * load, friction=1.1, relaxation=0.2)}
+                return {"tire": dr.contact.BrushTire(15 * load, 1.1, 0.06, load, relaxation=0.2)}
             case "magic":
                 return {"tire": dr.contact.MagicFormula("motorcycle", {**MAGIC, "FNOMIN": load})}
         return {}

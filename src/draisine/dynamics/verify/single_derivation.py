@@ -37,7 +37,8 @@ Other = Callable[[str, NDArray[np.intp], Sequence[ArrayLike]], Reals]  # argumen
 
 _MOST_COLUMNS = 48  # of complex steps, all at once
 _MOST_DIFFERENCES = 16  # of central differences, one by one
-_STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # of central differences; near a singularity only the small ones are accurate
+# of central differences; near a singularity only the small ones are accurate, where a tire has no slip only the smallest
+_STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 _HIDDEN = 1e-5  # derivatives below this part of the values are dominated by rounding errors
 _SMALL = 1e-3  # smallest scale of a row, as a fraction of the largest entry
 
