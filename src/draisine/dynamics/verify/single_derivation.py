@@ -102,17 +102,23 @@ class DerivativeCheck:
         points = [np.array(a, dtype=float).ravel() for a in arguments]
         found = []
         for column in columns:
-            tried = []
+            tried, rounding = [], []
             for size in _STEPS:
                 step, total = size * max(1.0, abs(points[place][column])), np.zeros(self._program.outputs[of].size)
+                largest = np.zeros_like(total)
                 for far, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):  # fourth order
                     moved = [p.copy() for p in points]
                     moved[place][column] += far * step
-                    total += weight * self._program(*moved)[of]
+                    value = self._program(*moved)[of]
+                    total += weight * value
+                    largest = np.maximum(largest, np.abs(value))
                 tried.append(total / (12 * step))
-            # truncation errors decrease with the step and rounding errors increase: the best neighbors are closest to each other
-            change = [float(np.abs(a - b).max()) for a, b in pairwise(tried)]
-            found.append(tried[1 + int(np.argmin(np.where(np.isfinite(change), change, np.inf)))])
+                rounding.append(np.finfo(float).eps * largest / step)
+            # truncation errors decrease with the step and rounding errors increase: the best neighbors are closest to each other,
+            # row by row, unless rounding makes them equal
+            apart = np.array([np.abs(a - b) + e for (a, b), e in zip(pairwise(tried), rounding[1:], strict=True)])
+            best = 1 + np.argmin(np.where(np.isfinite(apart), apart, np.inf), axis=0)
+            found.append(np.choose(best, tried))
         return np.column_stack(found)
 
 

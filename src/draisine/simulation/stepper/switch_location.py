@@ -133,10 +133,10 @@ def stays_straight(s: Stepper, j: int, stride: int) -> bool:
 
 def stay_inside_at_stages(s: Stepper, m: Tableau) -> bool:
     """`stay_inside` by the margins at both ends and at the stages between them, which are known."""
-    for j in range(s.margins):
-        if not stays_inside_at_stages(s, m, j):
-            return False
-    return True
+    j = 0
+    while j < s.margins and stays_inside_at_stages(s, m, j):
+        j += 1
+    return j == s.margins
 
 
 def stays_inside_at_stages(s: Stepper, m: Tableau, j: int) -> bool:
