@@ -7,14 +7,16 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import casadi as ca
 import pytest
 
 import draisine as dr
-from draisine.codegen import background
+from draisine.codegen import background, equation_cache
 from draisine.codegen.cache import stored_object
+from draisine.codegen.equation_cache import derive_cached, is_known
 from draisine.codegen.jit import beside, kernel
 from draisine.codegen.jit.beside import CompilerBeside
 from draisine.codegen.jit.engine import compile_kernel, kernel_key
@@ -61,6 +63,26 @@ def test_code_is_that_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [stored_object(f"{kernel._key(p, False, ALL)}; {kernel_key(True)}") for p in programs]
     assert found == here
     assert beside.compiler_beside() is None
+
+
+@pytest.mark.usefixtures("no_llvm")
+@pytest.mark.parametrize("problem", [None, dr.errors.ArgumentError, KeyboardInterrupt])
+def test_equations_are_stored_while_the_run_waits(problem: type[BaseException] | None) -> None:
+    """Or at the end of the block, unless the user interrupts it; they are the same."""
+    described = dr.gallery.model("atwood").freeze()
+    equation_cache._derive_cached.cache_clear()
+    with pytest.raises(problem) if problem else nullcontext(), CompilerBeside() as compiler:
+        compiler.begin()
+        derived = derive_cached(described)
+        assert not is_known(described, {}, ())
+        if problem is not None:
+            raise problem("of the run")
+        kernel.begin(derived.dynamics)
+        kernel.compile(derived.dynamics, quick=True)
+        assert is_known(described, {}, ())
+    assert is_known(described, {}, ()) is (problem is not KeyboardInterrupt)
+    equation_cache._derive_cached.cache_clear()
+    assert derive_cached(described).dynamics.digest == derived.dynamics.digest
 
 
 @pytest.mark.usefixtures("no_llvm")

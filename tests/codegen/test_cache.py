@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -119,7 +118,7 @@ def test_works_without_a_disk(directory, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "mkstemp", full)
+    monkeypatch.setattr(cache, "_private", full)
     with pytest.warns(CacheWarning, match="No space left.*DRAISINE_CACHE_DIR"):
         assert cached_object("key", lambda: b"code") == b"code"
     monkeypatch.setattr(cache.Path, "mkdir", full)
@@ -133,7 +132,7 @@ def test_warns_once_about_a_full_disk(directory, monkeypatch):
         raise OSError(28, "No space left on device")
 
     cache_directory()
-    monkeypatch.setattr(tempfile, "mkstemp", full)
+    monkeypatch.setattr(cache, "_private", full)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for k in range(5):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache, lru_cache
@@ -17,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from draisine.codegen.cache import cached_object, contents_digest, is_stored
+from draisine.codegen.cache import cached_object, contents_digest, is_stored, without_collection
+from draisine.codegen.jit.beside import compiler_beside
 from draisine.errors import DataError
 from draisine.expr.expression import Expr
 from draisine.model.system import System
@@ -70,7 +72,12 @@ def _derive_cached(system: System, laws: tuple[tuple[str, Expr], ...], events: t
         return to_bytes(derived())
 
     try:
-        stored = cached_object(_key(system, laws, events, work), serialized)
+        key, beside = _key(system, laws, events, work), compiler_beside()
+        if beside is not None and not is_stored(key):
+            _ = without_collection(derived)
+            beside.meanwhile(lambda: _store(key, serialized))
+            return derived()
+        stored = cached_object(key, serialized)
     except _NotStored:
         return derived()
     if derived.cache_info().currsize:
@@ -80,6 +87,11 @@ def _derive_cached(system: System, laws: tuple[tuple[str, Expr], ...], events: t
     except DataError:  # a valid file of an incompatible version
         return derived()
     return replace(loaded, with_independent=_other_velocities(derived)) if loaded.alternates else loaded
+
+
+def _store(key: str, serialized: Callable[[], bytes]) -> None:
+    with suppress(_NotStored):
+        cached_object(key, serialized)
 
 
 class _NotStored(Exception):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import queue
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
@@ -35,6 +36,7 @@ class CompilerBeside:
         self._process: subprocess.Popen[bytes] | None = None
         self._asked: list[str] = []  # keys, in the order of the answers
         self._made: dict[str, bytes] = {}
+        self._meanwhile: list[Callable[[], object]] = []
 
     def __enter__(self) -> CompilerBeside:
         return self
@@ -43,6 +45,8 @@ class CompilerBeside:
         if _current.beside is self:
             _current.beside = None
         self._end()
+        if kind is None or issubclass(kind, Exception):
+            self._do_meanwhile()
 
     def begin(self) -> None:
         """Start the process, unless this one has LLVM already, or one is started."""
@@ -68,9 +72,19 @@ class CompilerBeside:
         else:
             self._asked.append(key)
 
+    def meanwhile(self, action: Callable[[], object]) -> None:
+        """Do what the run does not need while this process waits for the other one, or at the end of the `with` block."""
+        self._meanwhile.append(action)
+
+    def _do_meanwhile(self) -> None:
+        while self._meanwhile:
+            self._meanwhile.pop(0)()
+
     def take(self, key: str) -> bytes | None:
         """The code of a kernel that was asked for; None if it must be compiled here."""
         while key not in self._made and key in self._asked:
+            if key != _LOADED:
+                self._do_meanwhile()
             answer = None if self._process is None or self._process.stdout is None else _receive(self._process.stdout)
             if answer is None:
                 self._end()
