@@ -6,7 +6,6 @@ with --json there is one JSON value on stdout and nothing else. `cli/terminal.py
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import sys
@@ -19,14 +18,9 @@ from draisine.cli.terminal import DONE, INTERRUPTED, code_of
 from draisine.errors import DraisineError
 from draisine.results.control_characters import escaped
 
-# Imported objects live until the end: collecting garbage among them at Python's default rate is measurable in a short process.
-COLLECTION_THRESHOLDS = (50_000, 20, 20)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the exit status."""
-    if arguments is None:
-        gc.set_threshold(*COLLECTION_THRESHOLDS)
     words = list(sys.argv[1:] if arguments is None else arguments)
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # closed by whoever started the process
     for stream in (sys.stdout, sys.stderr):

@@ -7,7 +7,6 @@ compiled here when they are needed, to the same code.
 
 from __future__ import annotations
 
-import queue
 import sys
 import threading
 from collections.abc import Callable
@@ -129,6 +128,8 @@ def compile_quick(key: str, text: str) -> bytes:
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """What the process does: compile text by text. They are read by a thread, so that who writes them never waits for LLVM."""
+    import queue  # this process alone needs it
+
     waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
     def read() -> None:
