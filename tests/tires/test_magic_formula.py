@@ -193,8 +193,8 @@ def test_what_cannot_be_is_refused_by_name() -> None:
 def test_coefficients_without_a_force_are_refused(version: str, changed: dict[str, float | None], says: str) -> None:
     """Forces that have no value, or that push a tire along its slip."""
     usual = {
-        "FNOMIN": 4000.0, "UNLOADED_RADIUS": 0.3, "PCX1": 1.6, "PDX1": 1.1, "PKX1": 20.0, "PCY1": 1.3, "PDY1": -1.0, "PKY1": -15.0,
-        "PKY2": 2.0, "PKY3": 1.0 if version == "motorcycle" else 0.0,
+        "FNOMIN": 4000.0, "UNLOADED_RADIUS": 0.3, "PCX1": 1.6, "PDX1": 1.1, "PKX1": 20.0, "PCY1": 1.3, "PDY1": -1.0,
+        "PKY1": -15.0, "PKY2": 2.0, "PKY3": 1.0 if version == "motorcycle" else 0.0,
     }  # fmt: skip
     MagicFormula(version, usual)
     with pytest.raises(dr.errors.ModelError, match=says):
