@@ -142,10 +142,16 @@ def thomsen() -> list[Figure]:
     outlet = 1 / math.sqrt(2 * 9.81)
     start = orbit.coordinates[0]
     return [
-        Figure("ch. 4: orbit closes after T = 6.19216933131964, x", f"{start[0]:.12f}", float(orbit.coordinates[-1][0])),
-        Figure("ch. 7: outlet θ = 1/√(2 g), without noise", f"{outlet:.12f}", _outlet()),
-        Figure("ch. 8: angle of attack at the start [°] (Brenan et al.)", "2.67287", math.degrees(descent["attack"][0])),
-        Figure("ch. 8: bank at the start [°] (Brenan et al.)", "-0.0522096", math.degrees(descent["bank"][0])),
+        Figure(
+            "ch. 4, published period: the orbit closes after T = 6.19216933131964, x",
+            f"{start[0]:.12f}",
+            float(orbit.coordinates[-1][0]),
+        ),
+        Figure("ch. 7, closed form: outlet θ = 1/√(2 g), without noise", f"{outlet:.12f}", _outlet()),
+        Figure(
+            "ch. 8, published by Brenan et al.: angle of attack at the start [°]", "2.67287", math.degrees(descent["attack"][0])
+        ),
+        Figure("ch. 8, published by Brenan et al.: bank at the start [°]", "-0.0522096", math.degrees(descent["bank"][0])),
     ]
 
 
@@ -170,13 +176,17 @@ def classics() -> list[Figure]:
     speeds = np.linspace(0.6, 1.4, 9)
     disk = dr.modes(dr.gallery.rolling_disk(), speed=speeds, states=("lean",)).critical()
     return [
-        Figure("brachistochrone: time along the cycloid [s]", wire, quickest().duration),
-        Figure("Goddard's rocket, COPS 3.0 on 400 intervals: height", "1.01283634", _height()),
+        Figure("brachistochrone, closed form: time along the cycloid [s]", wire, quickest().duration),
+        Figure("Goddard's rocket, published in COPS 3.0 for 400 intervals: height", "1.01283634", _height()),
         Figure(
-            "rolling disk: straight rolling is stable above √(g r/3) [m/s]", f"{math.sqrt(9.81 * 0.3 / 3):.12f}", disk[0].value
+            "rolling disk, closed form: straight rolling is stable above √(g r/3) [m/s]",
+            f"{math.sqrt(9.81 * 0.3 / 3):.12f}",
+            disk[0].value,
         ),
-        Figure("trolley to rest, one meter at 1 m/s²: 2 [s]", "2.000000", dr.gallery.solution("trolley_parks").duration),
-        Figure("sleigh: top speed √(2E/m) [m/s]", *_sleigh()),
+        Figure(
+            "trolley to rest, closed form: one meter at 1 m/s², 2 [s]", "2.000000", dr.gallery.solution("trolley_parks").duration
+        ),
+        Figure("sleigh, closed form: top speed √(2E/m) [m/s]", *_sleigh()),
     ]
 
 
@@ -216,6 +226,8 @@ TABLES: dict[str, Callable[[], list[Figure]]] = {
 # what the figures beside ours are, where they are not printed in a paper
 SOURCES = {
     "schwab-critical": "from published matrices",
+    "thomsen": "published or closed form",
+    "classics": "published or closed form",
     "sharp": "independent derivation",
     "leaning-rider": "BicycleParameters",
     "segments": "exact integral",

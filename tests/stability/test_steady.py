@@ -143,3 +143,31 @@ def test_straight_running_at_any_speed():
         assert abs(found["lean"]) < 1e-12 and abs(found["steer"]) < 1e-12
         assert found["rear_wheel_normal_force"] + found["front_wheel_normal_force"] == pytest.approx(94 * 9.81, rel=1e-3)
         assert "lean" not in found.ignorable and "frame_heading" in found.ignorable
+
+
+@pytest.mark.parametrize(("speed", "radius"), [(8.0, 1e4), (10.0, 1e4), (20.0, 3e4)])
+def test_stiff_tires_do_not_blur_a_target(speed: float, radius: float) -> None:
+    """A car that is not driven loses speed in every turn: no motion is steady, however small the loss, and none of another radius
+    is returned. With a drive, the steer angle of a wide turn is (L + K V²)/R."""
+    mass, wheelbase, front, rear = 1510.0, 2.67, 98e3, 112e3
+    found = {}
+    for drive in ("", "drive"):
+        m = dr.Model("single_track")
+        frame = dr.parts.frame(
+            m, "car", mass=1480, center_of_mass=(1.52, 0.5), inertia=(500, 1900, 2350), motion="planar", wheelbase=wheelbase,
+            points={"axle": (0, 0.31)},
+        )  # fmt: skip
+        axle = (wheelbase, 0.31)
+        fork = dr.parts.rigid_fork(m, "fork", frame["head"], axle=axle, mass=0, center_of_mass=axle, inertia=(0, 0, 0))
+        for name, on, cornering, relaxation in (("rear", frame["axle"], rear, 0.55), ("front", fork["axle"], front, 0.45)):
+            tire = dr.contact.LinearTire(cornering, relaxation)
+            torque = drive if name == "rear" else ""
+            dr.parts.wheel(m, name, on, radius=0.31, mass=15, inertia=(0.5, 0.9), tire=tire, torque=torque)
+        found[drive] = m
+    with pytest.raises(SolverError, match="no steady motion with speed"):
+        dr.steady(found[""], {"speed": speed, "radius": radius}, free=("steer_torque",))
+    turn = dr.steady(found["drive"], {"speed": speed, "radius": radius}, free=("steer_torque", "drive"))
+    behind = (1480 * 1.52 + 15 * wheelbase) / mass  # of the mass center, ahead of the rear axle
+    gradient = mass / wheelbase * (behind / front - (wheelbase - behind) / rear)
+    assert turn["steer"] * radius == pytest.approx(wheelbase + gradient * speed**2, rel=1e-7)
+    assert turn["curvature"] * radius == pytest.approx(1.0, rel=1e-12)

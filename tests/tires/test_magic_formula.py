@@ -177,6 +177,44 @@ def test_what_cannot_be_is_refused_by_name() -> None:
         MagicFormula("6.1", {**CAR, "LMUY": "grip"}).forces(4000.0)
 
 
+@pytest.mark.parametrize(
+    ("version", "changed", "says"),
+    [
+        ("6.1", {"PKY1": 15.0}, "PKY1 = 15 has the other sign in tire files"),
+        ("5.2", {"PKX1": -20.0}, "PKX1 = -20 has the other sign in tire files"),
+        ("6.1", {"PKY2": None}, "PKY1 needs PKY2, which is not 0"),
+        ("5.2", {"PKY2": 0.0}, "PKY1 needs PKY2, which is not 0"),
+        ("motorcycle", {"PKY3": None}, "PKY1 needs PKY3, which is not 0"),
+        ("5.2", {"PTX1": 0.0, "PTY1": 2.0, "PTY2": 1.5}, "with PTX1 = 0 a relaxation length is not positive"),
+        ("5.2", {"PTX1": 2.0, "PTY1": -1.0, "PTY2": 1.5}, "with PTY1 = -1 a relaxation length is not positive"),
+        ("6.1", {"VERTICAL_STIFFNESS": 2e5, "QFZ2": 400.0}, "the stiffness at the nominal load is at least"),
+    ],
+)
+def test_coefficients_without_a_force_are_refused(version: str, changed: dict[str, float | None], says: str) -> None:
+    """Forces that have no value, or that push a tire along its slip."""
+    usual = {
+        "FNOMIN": 4000.0, "UNLOADED_RADIUS": 0.3, "PCX1": 1.6, "PDX1": 1.1, "PKX1": 20.0, "PCY1": 1.3, "PDY1": -1.0,
+        "PKY1": -15.0, "PKY2": 2.0, "PKY3": 1.0 if version == "motorcycle" else 0.0,
+    }  # fmt: skip
+    MagicFormula(version, usual)
+    with pytest.raises(dr.errors.ModelError, match=says):
+        MagicFormula(version, {name: value for name, value in {**usual, **changed}.items() if value is not None})
+
+
+@pytest.mark.parametrize("version", ["5.2", "6.1", "motorcycle"])
+def test_a_tire_without_side_forces_has_none(version: str) -> None:
+    given = {"FNOMIN": 4000.0, "UNLOADED_RADIUS": 0.3, "PCX1": 1.6, "PDX1": 1.1, "PKX1": 20.0}
+    forces = MagicFormula(version, given).forces(4000.0, slip=0.05, slip_angle=0.1, camber=0.2)
+    assert forces.longitudinal == pytest.approx(4400 * np.sin(1.6 * np.arctan(20 * 0.05 / (1.6 * 1.1))), rel=1e-8)
+    assert forces.lateral == forces.aligning == 0.0
+
+
+def test_a_file_with_relaxation_lengths_of_zero_has_none() -> None:
+    zeros = dict.fromkeys(("PTX1", "PTX2", "PTX3", "PTY1", "PTY2"), 0.0)
+    given = {**CAR, "UNLOADED_RADIUS": 0.3}
+    assert not MagicFormula("5.2", {k: v for k, v in given.items() if k in COEFFICIENTS["5.2"]} | zeros).relaxes
+
+
 def test_relaxation_lengths() -> None:
     """σ = K/c, and of version 5.2 those of PTX and PTY."""
     given = {**CAR, "LONGITUDINAL_STIFFNESS": 4e5, "LATERAL_STIFFNESS": 1.5e5}

@@ -65,6 +65,21 @@ def test_the_spectral_density_of_a_rough_road_is_that_of_the_standard(road: str 
     assert np.array_equal(z, roads.roughness(road, 200.0, seed=4)[1])
 
 
+def test_tracks_of_different_seeds_are_different() -> None:
+    """Roads of an ensemble, with seeds in a row, share no track; the left one is that of a road of one track."""
+    m = dr.Model("roads")
+    m.body("stone", 1.0, inertia=(1, 1, 1))
+    m.free("stone")
+    for seed in range(4):
+        roads.rough(m, f"road{seed}", "C", length=60.0, seed=seed, track=1.5)
+    roads.rough(m, "single", "C", length=60.0, seed=2)
+    heights = {table.name: table.values for table in m.freeze().tables}
+    np.testing.assert_array_equal(heights["road2_left"], heights.pop("single"))
+    for name, values in heights.items():
+        others = [abs(np.corrcoef(values, other)[0, 1]) for n, other in heights.items() if n != name]
+        assert max(others) < 0.9, name
+
+
 def test_turbulence_has_the_deviation_that_is_given() -> None:
     m = dr.Model("air")
     roads.turbulence(m, "wind", deviation=2.0, scale=100.0, speed=25.0, duration=400.0, seed=1)
@@ -208,3 +223,25 @@ def test_wheels_roll_on_tables() -> None:
         assert run.energy_drift < 1e-6
         ends.append([run["x"][-1], run["z"][-1], run["rim_normal_force"][-1]])
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-4)
+
+
+def test_a_free_body_on_a_compliant_tire_rolls_on_a_table() -> None:
+    """On a spline through a sine and on the sine; and on a random road, by two derivations."""
+    ends = []
+    for height in ("table", "0.02*sin(x)", "rough"):
+        m = dr.Model("machine")
+        frame = dr.parts.frame(m, "frame", mass=100, center_of_mass=(0.01, 0.6), inertia=(20, 38, 28), points={"axle": (0, 0.3)})
+        tire = dr.contact.LinearTire(14e3, 0.2, 20e3, stiffness=1.6e5, damping=300)
+        dr.parts.wheel(m, "rear", frame["axle"], radius=0.25, tube=0.05, mass=10, inertia=(0.3, 0.5), tire=tire)
+        if height == "rough":
+            m.ground(height=roads.rough(m, "surface", "B", length=20.0, seed=2))
+            assert dr.certify(m, count=2).passed
+            continue
+        if height == "table":
+            knots = np.linspace(-5.0, 5.0, 401)
+            m.table("surface", knots.tolist(), (0.02 * np.sin(knots)).tolist())
+            height = "surface(x)"
+        m.ground(height=height)
+        run = dr.simulate(m, 0.1, start={"speed": 8.0, "lean": 0.05, "frame_z": -0.01}, samples=3)
+        ends.append([run[name][-1] for name in ("frame_z", "pitch", "lean", "speed")])
+    np.testing.assert_allclose(ends[0], ends[1], atol=2e-6)

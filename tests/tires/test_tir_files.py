@@ -144,6 +144,7 @@ def test_keys_that_are_not_used_are_named(tmp_path: Path) -> None:
         ("FITTYP = 61 ", "", "neither FITTYP nor PROPERTY_FILE_FORMAT"),
         ("FORCE = 'kN'", "FORCE = 'stone'", r"line 6: unit 'stone' of FORCE is unknown"),
         ("ALPMIN = -12", "ALPMIN = 13", r"line 24: ALPMIN exceeds ALPMAX"),
+        ("PKY1 = -1.5D1", "PKY1 = 1.5D1", r"own.tir: MagicFormula: PKY1 = 15 has the other sign in tire files"),
     ],
 )
 def test_damaged_files_are_refused_by_line(tmp_path: Path, old: str, new: str, says: str) -> None:

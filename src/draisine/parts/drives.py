@@ -187,7 +187,8 @@ def engine(
 
     `knots` are two lists, speeds of the engine in rad/s and throttle openings; `map` the torques in N·m, one row for each speed.
     The engine turns at `ratio` times the spin of the `wheel`. The torque on the wheel is `ratio` times that of the map and
-    reacts on what carries it, as with a shaft. `throttle` is the name of the input.
+    reacts on what carries it, as with a shaft. Beyond the knots the map goes on with its slopes, as all tables of parts do: keep
+    the throttle between its first and its last. `throttle` is the name of the input.
 
     Roles: throttle (the input), torque (the output, of the engine).
     """

@@ -38,6 +38,7 @@ REACHED = 1e-9  # relative difference at which a branch has reached a value
 RAMPED = (ACCELERATION, "curvature", "yaw_rate", "lean")  # targets that are zero in straight running
 RAMP, LEAST_RAMP = 0.25, 0.02  # steps in which they are increased
 MOST_CROSSINGS = 3  # of a branch, tried
+STRAIGHT = 1e-9  # 1/m: curvature below which messages speak of a straight path
 FAILURES = (SolverError, StartError, ArgumentError, ModelError, np.linalg.LinAlgError)  # there is no such branch or guess
 
 
@@ -114,7 +115,7 @@ def _by_radius(text: str) -> str:
 
     def inverse(match: re.Match[str]) -> str:
         curvature = float(match[1])
-        return f"radius = {1.0 / curvature:.5g}" if curvature else "a straight path"
+        return f"radius = {1.0 / curvature:.5g}" if abs(curvature) > STRAIGHT else "a straight path"
 
     return re.sub(r"\bcurvature = ([-+\d.e]+)", inverse, text)
 

@@ -324,9 +324,13 @@ class SteadyProblem(Uncached):
         for newton in (NEWTON, FULL_STEPS):
             found = newton.solve(evaluate, y, self._least_change).point.x
             residual, jacobian = self.evaluate(found, x, u, p)
-            scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
+            scale = np.abs(jacobian).max(axis=1, initial=1.0)  # of each row: stiff tires do not blur a target
             worst = float(np.abs(residual).max(initial=0.0))
-            rounded = ROUNDED * np.abs(jacobian) @ np.abs(found)  # of each row: all that large numbers allow
+            rounded = ROUNDED * np.abs(jacobian) @ np.abs(found)  # all that large numbers allow
+            motion = slice(
+                len(residual) - len(self.fixed)
+            )  # rates share a mass matrix and products of velocities; targets do not
+            rounded[motion] = max(rounded[motion].max(initial=0.0), ROUNDED * np.abs(found).max(initial=0.0))
             if (np.abs(residual) <= np.maximum(1e-9 * scale, rounded)).all():
                 return self.unpack(found, x, u, p)
             nearest = min(nearest or (np.inf, y), (worst, found), key=lambda candidate: candidate[0])

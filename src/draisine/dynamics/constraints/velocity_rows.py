@@ -52,4 +52,6 @@ def velocity_rows(residuals: ca.SX, positions: list[bool], motion: Motion) -> Ve
 
 def _checked(velocity: ca.SX, matrix: ca.SX, motion: Motion) -> VelocityRows:
     curved = ca.jacobian_sparsity(matrix.nz[:], motion.v) if matrix.nnz() else ca.Sparsity(0, 0)
+    if not curved.nnz():  # call nodes keep velocities as arguments on which nothing depends
+        matrix = ca.substitute(matrix, motion.v, ca.SX.zeros(motion.v.sparsity()))
     return VelocityRows(velocity, matrix, matrix.sparsity().row()[curved.row()[0]] if curved.nnz() else None)

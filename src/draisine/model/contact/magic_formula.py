@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -131,11 +132,54 @@ class MagicFormula(Tire):
             raise ModelError("MagicFormula: FNOMIN, the nominal load, is missing; give it in N")
         if ("INFLPRES" in given) != ("NOMPRES" in given) and "INFLPRES" in given:
             raise ModelError("MagicFormula: INFLPRES needs NOMPRES, the nominal pressure")
+        self._check_stiffness()
+        self._check_lengths()
         if self.transient and not self._has_lengths:
             raise ModelError(
                 "MagicFormula: a transient tire needs relaxation lengths: give LONGITUDINAL_STIFFNESS and LATERAL_STIFFNESS, or "
                 "PTX1, PTY1 and PTY2"
             )
+
+    def _check_stiffness(self) -> None:
+        """Of numbers: stiffnesses oppose the slip, and the load at which the cornering stiffness is greatest is not zero."""
+        known, given = self._numbers_given, dict(self.coefficients)
+        for name, sign in (("PKX1", "+"), ("PKY1", "−")):
+            if known.get(name, 0.0) and (known[name] > 0.0) != (sign == "+"):
+                raise ModelError(
+                    f"MagicFormula: {name} = {known[name]:g} has the other sign in tire files ({sign}): the force would push the "
+                    "tire along its slip; of coefficients for other axes, change the signs of slips and forces first"
+                )
+        load = "PKY3" if self.version == "motorcycle" else "PKY2"
+        if known.get("PKY1", float("PKY1" in given)) and not known.get(load, float(load in given)):
+            raise ModelError(
+                f"MagicFormula {self.version}: PKY1 needs {load}, which is not 0: the load at which the cornering stiffness is "
+                "greatest, in nominal loads"
+            )
+        if "QFZ2" in known and "QFZ1" not in given and {"VERTICAL_STIFFNESS", "UNLOADED_RADIUS", "FNOMIN"} <= known.keys():
+            unit, stiffness = known["FNOMIN"] / known["UNLOADED_RADIUS"], known["VERTICAL_STIFFNESS"]
+            if 4.0 * known["QFZ2"] * unit**2 > stiffness**2:
+                raise ModelError(
+                    f"MagicFormula: with QFZ2 = {known['QFZ2']:g} the stiffness at the nominal load is at least "
+                    f"{2.0 * math.sqrt(known['QFZ2']) * unit:g} N/m; VERTICAL_STIFFNESS is {stiffness:g}"
+                )
+
+    def _check_lengths(self) -> None:
+        """Of numbers: relaxation lengths are positive, or both zero, as files without transients have them."""
+        lengths = {name: value for name, value in self._numbers_given.items() if name in ("PTX1", "PTY1", "PTY2")}
+        if self.transient is False or not {"PTX1", "PTY1", "PTY2"} <= dict(self.coefficients).keys():
+            return
+        none = lengths.get("PTX1") == lengths.get("PTY1") == 0.0
+        wrong = [name for name, value in lengths.items() if value < 0.0 or (value == 0.0 and not none)]
+        if wrong:
+            raise ModelError(
+                f"MagicFormula: with {wrong[0]} = {lengths[wrong[0]]:g} a relaxation length is not positive; give both lengths, "
+                "or transient=False for slips of the moment"
+            )
+
+    @property
+    def _numbers_given(self) -> dict[str, float]:
+        """The coefficients that are numbers."""
+        return {name: float(amount.value) for name, amount in self.coefficients if isinstance(amount, Number)}
 
     @property
     def signed(self) -> frozenset[str]:  # type: ignore[override]
@@ -150,7 +194,7 @@ class MagicFormula(Tire):
 
     @property
     def _has_lengths(self) -> bool:
-        given = dict(self.coefficients)
+        given = {name: amount for name, amount in self.coefficients if amount != Number(0.0)}  # files write 0 for no delay
         by_stiffness = {"LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS", "PKX1", "PKY1"} <= given.keys()
         return by_stiffness or {"PTX1", "PTY1", "PTY2", "UNLOADED_RADIUS"} <= given.keys()
 

@@ -159,6 +159,8 @@ class MagicFormulaEquations:
 
     def cornering_stiffness(self, gamma: Scalar) -> Scalar:
         """K_yα (4.E25)."""
+        if "PKY1" not in self.given:
+            return 0.0
         pressure = 1.0 + self.c("PPY1") * self.dpi, 1.0 + self.c("PPY2") * self.dpi
         order = self.given.get("PKY4", 2.0) if not self.old else 2.0
         worn = (self.c("PKY2") + (self.c("PKY5") * gamma * gamma if not self.old else 0.0)) * pressure[1] * self.nominal
@@ -376,6 +378,8 @@ class MotorcycleEquations(MagicFormulaEquations):
         return True
 
     def cornering_stiffness(self, gamma: Scalar) -> Scalar:
+        if "PKY1" not in self.given:
+            return 0.0
         squared = gamma * gamma
         u = self.load / ((self.c("PKY3") + self.c("PKY4") * squared) * self.nominal)
         grown = self.sine_of(self.c("PKY2"), u)

@@ -331,7 +331,8 @@ def rough(
         return profile(name, seed)
     (width,) = _one("rough", track=(track, "m"))
     side = amount_in(across, None, "across of rough") / width
-    return profile(f"{name}_left", seed) * (0.5 + side) + profile(f"{name}_right", seed + 1) * (0.5 - side)
+    other = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])  # no left track of another seed
+    return profile(f"{name}_left", seed) * (0.5 + side) + profile(f"{name}_right", other) * (0.5 - side)
 
 
 # -------------------------------------------------------------------------------------------------- friction

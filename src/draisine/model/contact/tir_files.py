@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from draisine.errors import ArgumentError, DataError
+from draisine.errors import ArgumentError, DataError, ModelError
 from draisine.expr.expression import Number
 from draisine.model.contact.magic_formula import COEFFICIENTS, RANGES, SIDES, UNITS, MagicFormula
 
@@ -146,7 +146,10 @@ def read_tir(
     if mode is not None and mode < 0:
         mirrored = not mirrored
     known_side = measured if side is None or measured is None else side
-    return MagicFormula(chosen, coefficients, variant, mirrored, transient, rigid, side=known_side)
+    try:
+        return MagicFormula(chosen, coefficients, variant, mirrored, transient, rigid, side=known_side)
+    except ModelError as problem:
+        raise DataError(f"{file}: {problem}") from problem
 
 
 def write_tir(tire: MagicFormula, path: str | os.PathLike[str]) -> None:
