@@ -21,7 +21,7 @@ from draisine.optimal.default_limits import default_limit_reached, with_limits_a
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
-from draisine.optimal.impulses import impulse_of
+from draisine.optimal.impulses import has_grown, impulse_of
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
@@ -101,12 +101,15 @@ def solve(
     except KeyboardInterrupt:  # the best so far is kept, and verified
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
+    first = found
     if refine is not None and found.answer.outcome in CONVERGED and not without_end:
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
     if found.answer.outcome in CONVERGED and not without_end:
         try:
             impulse = impulse_of(task, found, solver, progress, seconds)
+            if not impulse and has_grown(first, found):
+                impulse = impulse_of(task, first, solver, progress, seconds)
         except KeyboardInterrupt:
             impulse = ""
         if impulse:
