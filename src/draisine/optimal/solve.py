@@ -22,6 +22,7 @@ from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
 from draisine.optimal.impulses import has_grown, impulse_of
+from draisine.optimal.interruption import keeping_the_best
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
@@ -49,6 +50,7 @@ LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
 
+@keeping_the_best
 def solve(
     maneuver: OptimalControlProblem,
     method: DirectMethod | Sequence[DirectMethod] | None,
