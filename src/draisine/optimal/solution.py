@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+STOPPED = "refinement stopped at its limit of"
 REFINEMENT_NOTES = ("refinement ", "on a finer mesh ", "interrupted during refinement")
 UNATTAINED = "no minimum is attained"  # begins the note that says why
 CONSIDERABLE = 1e-3  # of the cost: share that a mesh may cost
@@ -352,7 +353,7 @@ class Solution(Result):
         if not (self.refined or self.rounds > 1):
             return "solve() or refine=Refinement(…) refines the mesh"
         why = next((note for note in self.notes if note.startswith(REFINEMENT_NOTES)), "refinement did not reach its tolerance")
-        return f"{why}; a cost or rates that are not smooth, or scales far apart, may be the reason"
+        return why if why.startswith(STOPPED) else f"{why}; a cost or rates that are not smooth, or scales far apart, may be the reason"
 
     def _default_limits(self) -> str:
         """The limits of durations that the statement does not give, among which a motion was sought."""

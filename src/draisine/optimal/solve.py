@@ -29,7 +29,7 @@ from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters, within_wider_limits
 from draisine.optimal.shooting import check_scheme
-from draisine.optimal.solution import UNATTAINED, PhaseSolution, Solution
+from draisine.optimal.solution import STOPPED, UNATTAINED, PhaseSolution, Solution
 from draisine.optimal.switching_times import with_switching_times
 from draisine.optimal.verdict import TOLERANCE
 from draisine.optimal.verified_motion import Verified, timed_verification, verify
@@ -47,6 +47,8 @@ SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the 
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
 IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
+OUT_OF_TIME = "Maximum_WallTime_Exceeded"  # of IPOPT
+GIVEN_UP = {"User_Requested_Stop": "cost or unknowns went orders of magnitude beyond their sizes"}
 LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
 
@@ -223,8 +225,7 @@ def _refined(
             continue
         left = refine.seconds - (time.perf_counter() - began)
         if rounds > refine.rounds or left <= 0.0:
-            limit = f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"
-            return found, verified, rounds, [f"refinement stopped at its limit of {limit}; see Refinement(…)"]
+            return found, verified, rounds, [_stopped_at(f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s")]
         if found.error <= target and not any(v.any() for v in judged.violated):
             target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
         meshes = next_meshes(refine, found.phases, target, judged.violated, judged.overshot)
@@ -252,10 +253,17 @@ def _refined(
             return interrupted_at(found)
         rounds += 1
         if finer.answer.outcome not in CONVERGED:
+            if finer.answer.solver_status == OUT_OF_TIME:
+                return found, verified, rounds - 1, [_stopped_at(f"{refine.seconds:g} s")]
             count = sum(len(s.grid.breaks) - 1 for s in schemes)
-            note = f"on a finer mesh of {count} intervals the solver did not converge ({finer.answer.solver_status})"
+            why = GIVEN_UP.get(finer.answer.solver_status, finer.answer.solver_status)
+            note = f"on a finer mesh of {count} intervals the solver did not converge ({why})"
             return found, verified, rounds - 1, [f"{note}; the solution of the mesh before is returned"]
         found, verified = finer, finer_verified
+
+
+def _stopped_at(limit: str) -> str:
+    return f"{STOPPED} {limit}; see Refinement(…)"
 
 
 def _solution(
