@@ -24,6 +24,7 @@ from draisine.optimal.guess import Guess, PerturbedGuess
 from draisine.optimal.impulses import has_grown, impulse_of
 from draisine.optimal.interruption import keeping_the_best
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
+from draisine.optimal.mesh_cost import has_constant_intervals, mesh_cost
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
@@ -45,6 +46,7 @@ Reals = NDArray[np.float64]
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
+SHARPENED = 6  # meshes whose errors are small enough, but which cost more
 IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 OUT_OF_TIME = "Maximum_WallTime_Exceeded"  # of IPOPT
@@ -196,7 +198,7 @@ def _refined(
         left = max(refine.seconds - (time.perf_counter() - began), LEAST_SECONDS)
         return replace(settings, options={"max_wall_time": left, **settings.options})
 
-    tried = 0
+    tried = sharpened = 0
     while True:
         judged = verified.verdict
         if rounds in IN_ARCS and rounds > tried and not (found.error <= target and judged.holds):
@@ -219,14 +221,16 @@ def _refined(
                     judged_anew = verified if better is found else timed_verification(task, better, refine.tolerance, seconds)
                 except KeyboardInterrupt:
                     return interrupted_at(found)
-            if better is found:
+            if better is not found:
+                found, verified, needles, last = better, judged_anew, False, last + 1
+                continue
+            if sharpened == SHARPENED or not _constants_cost(task, found, verified, refine.tolerance):
                 return found, verified, rounds, []
-            found, verified, needles, last = better, judged_anew, False, last + 1
-            continue
+            target, sharpened = 0.1 * min(target, found.error), sharpened + 1
         left = refine.seconds - (time.perf_counter() - began)
         if rounds > refine.rounds or left <= 0.0:
             return found, verified, rounds, [_stopped_at(f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s")]
-        if found.error <= target and not any(v.any() for v in judged.violated):
+        if found.error <= target and not judged.holds and not any(v.any() for v in judged.violated):
             target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
         meshes = next_meshes(refine, found.phases, target, judged.violated, judged.overshot)
         if not meshes or target < LEAST_ERROR:
@@ -260,6 +264,15 @@ def _refined(
             note = f"on a finer mesh of {count} intervals the solver did not converge ({why})"
             return found, verified, rounds - 1, [f"{note}; the solution of the mesh before is returned"]
         found, verified = finer, finer_verified
+
+
+def _constants_cost(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> bool:
+    """Whether intervals with constant controls, about jumps, cost more than this part: where conditions are so tight that a switch
+    a little earlier is dear, more than their lengths tell."""
+    if not any(has_constant_intervals(p) for p in found.phases):
+        return False
+    cost = mesh_cost(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
+    return cost is not None and cost > tolerance * max(abs(found.answer.objective), found.transcribed.nlp.objective_scale)
 
 
 def _stopped_at(limit: str) -> str:
