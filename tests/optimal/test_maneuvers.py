@@ -337,7 +337,9 @@ def test_interruption_keeps_the_best_so_far(mass, by_signal):
 @pytest.mark.parametrize("share", [0.03, 0.2, 0.4, 0.6, 0.8, 0.97])
 def test_interruption_at_any_moment_keeps_the_best_so_far(mass, share):
     """Ctrl-C at a given share of the calls of functions, in searches and between them."""
-    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1.3, v=0).bounds(force=(-1, 1.4)).duration(4).minimize(integral="abs(force)")
+    stated = (
+        dr.maneuver(mass).start(x=0, v=0).finish(x=1.3, v=0).bounds(force=(-1, 1.4)).duration(4).minimize(integral="abs(force)")
+    )
     calls, searches, stop_at = 0, list[int](), math.inf
 
     def count(frame, event, argument):

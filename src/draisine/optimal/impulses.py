@@ -16,7 +16,9 @@ from draisine.results.status import ProgressCallback
 
 STANDS_OUT = 5.0  # times the median of a control's magnitudes by interval
 PARTS, GROWS = 4, 2.0  # of the interval with the largest one; factor by which it grows there
-GROWN = 32.0  # times higher than on the first mesh: a peak of which the finest mesh may tell no more than the tolerance of the cost
+GROWN = (
+    32.0  # times higher than on the first mesh: a peak of which the finest mesh may tell no more than the tolerance of the cost
+)
 
 
 def impulse_of(

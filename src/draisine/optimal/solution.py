@@ -357,7 +357,11 @@ class Solution(Result):
         if not (self.refined or self.rounds > 1):
             return "solve() or refine=Refinement(…) refines the mesh"
         why = next((note for note in self.notes if note.startswith(REFINEMENT_NOTES)), "refinement did not reach its tolerance")
-        return why if why.startswith(STOPPED) else f"{why}; a cost or rates that are not smooth, or scales far apart, may be the reason"
+        return (
+            why
+            if why.startswith(STOPPED)
+            else f"{why}; a cost or rates that are not smooth, or scales far apart, may be the reason"
+        )
 
     def _default_limits(self) -> str:
         """The limits of durations that the statement does not give, among which a motion was sought."""
