@@ -129,7 +129,7 @@ def test_impulses_are_not_solutions(one, mass):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_impulses_that_a_fine_mesh_spreads_are_not_solutions(mass, seed):
-    """Least ∫|u| without bounds of u, from rest to rest over d in T: 2 d/T by impulses at both ends, and a little more on meshes."""
+    """Least ∫|u| without bounds of u, from rest to rest over d in T: 2 d/T by impulses at both ends, a little more on meshes."""
     rng = np.random.default_rng(seed)
     distance, time = rng.uniform(0.2, 3), rng.uniform(0.5, 4)
     found = dr.maneuver(mass).start(x=0, v=0).finish(x=distance, v=0).duration(time).minimize(integral="abs(u)").solve()

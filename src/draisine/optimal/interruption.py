@@ -1,7 +1,7 @@
 """Ctrl-C during a search: the best so far is kept, whatever was running at that moment.
 
-A KeyboardInterrupt raised between two lines would lose what was found, and CasADi turns one that is raised in its conversions into
-errors of its own. During a solve Ctrl-C is therefore noted: a search that runs stops after its iteration, one that begins later
+A KeyboardInterrupt raised between two lines would lose what was found, and CasADi turns one raised in its conversions into errors
+of its own. During a solve Ctrl-C is therefore noted: a search that runs stops after its iteration, one that begins later
 stops at once, and what is not a search, as a simulation, is finished. A second Ctrl-C is not waited for.
 """
 

@@ -193,8 +193,8 @@ class Solution(Result):
     def mesh_cost(self) -> float | None:
         """By how much the cost may be lower with controls that the mesh does not restrict, to first order: ∫ H(u) − min H dt.
         None where it cannot be estimated: with conditions along the path, bounds of states or algebraic unknowns. After
-        refinement, which places mesh points where controls need them: by how much controls elsewhere in their bounds lower it, and
-        what intervals with constant controls cost."""
+        refinement, which places mesh points where controls need them: by how much controls elsewhere in their bounds lower it,
+        and what intervals with constant controls cost."""
         whole = None
         if not (self.refined or self.rounds > 1) or any(has_constant_intervals(p) for p in self.phases):
             whole = mesh_cost(self.phases, self.simulated, [self._parameters_of(p.phase) for p in self.phases])

@@ -267,8 +267,8 @@ def _refined(
 
 
 def _constants_cost(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> bool:
-    """Whether intervals with constant controls, about jumps, cost more than this part: where conditions are so tight that a switch
-    a little earlier is dear, more than their lengths tell."""
+    """Whether intervals with constant controls, about jumps, cost more than this part: where conditions are so tight that a
+    switch a little earlier is dear, more than their lengths tell."""
     if not any(has_constant_intervals(p) for p in found.phases):
         return False
     cost = mesh_cost(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
