@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import sys
 import time
@@ -44,6 +45,11 @@ for library in (
 # Seconds decide no test: a machine may be busy with other work.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+# Nor do those that a refinement may take by default: where they run out, the solution is another one.
+UNHURRIED = 3600.0
+started = inspect.unwrap(import_module("draisine.optimal.refinement").Refinement.__init__)
+assert started.__defaults__[-1] == 60.0
+started.__defaults__ = (*started.__defaults__[:-1], UNHURRIED)
 
 # Users look at few models, which the caches of derived equations and kernels hold; the tests of a process come back to hundreds.
 for module in map(import_module, ("draisine.dynamics.derive", "draisine.codegen.equation_cache", "draisine.codegen.jit.engine")):

@@ -147,3 +147,16 @@ def test_random_expressions_are_equal_at_the_magnitudes_and_rise(seed):
         original, replaced, _, _ = (np.asarray(part.full()) for part in compare(point, np.abs(e)))
         assert replaced == pytest.approx(original, rel=1e-12, abs=1e-12)
         assert np.asarray(compare(point, rng.exponential(size=count) * 5)[3].full()).min() >= 0.0
+
+
+@pytest.mark.parametrize("margin", [1e-6, 1.8e-6, 6e-6, 4e-5])
+def test_least_fuel_with_hardly_more_time_than_needed(margin):
+    """T − √(T² − 4 d) with a coast of milliseconds, whose length decides the cost: a switch 1e-4 s earlier is dear."""
+    x, v, u = sp.symbols("x v u")
+    mass = dr.first_order("mass", {x: v, v: u}, inputs=[u])
+    time = 2 * (1 + margin)
+    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(u=(-1, 1)).duration(time)
+    found = stated.minimize(integral="abs(u)").solve()
+    assert found.outcome == "SOLVED", found.status
+    assert found.objective == pytest.approx(time - math.sqrt(time**2 - 4), rel=2e-6)
+    assert found.mesh_cost < 1e-5

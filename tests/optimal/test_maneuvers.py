@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -331,6 +332,44 @@ def test_interruption_keeps_the_best_so_far(mass, by_signal):
     assert found.answer.iterations <= 5
     assert 1.5 < found.duration < 4
     assert len(found["x"]) > 10
+
+
+@pytest.mark.parametrize("share", [0.03, 0.2, 0.4, 0.6, 0.8, 0.97])
+def test_interruption_at_any_moment_keeps_the_best_so_far(mass, share):
+    """Ctrl-C at a given share of the calls of functions, in searches and between them."""
+    stated = (
+        dr.maneuver(mass).start(x=0, v=0).finish(x=1.3, v=0).bounds(force=(-1, 1.4)).duration(4).minimize(integral="abs(force)")
+    )
+    calls, searches, stop_at = 0, list[int](), math.inf
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event == "call"
+        if calls >= stop_at:
+            sys.setprofile(None)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def watch(progress):
+        if progress.values["iteration"] == 0:
+            searches.append(calls)
+
+    def solved():
+        sys.setprofile(count)
+        try:
+            return stated.solve(progress=watch)
+        finally:
+            sys.setprofile(None)
+
+    stated.solve()
+    whole = solved()
+    second = searches[1]
+    stop_at, calls = share * calls, 0
+    found = solved()
+    assert whole.outcome is Outcome.SOLVED
+    assert found.outcome is Outcome.INTERRUPTED
+    if stop_at > second:
+        assert found.answer.violation < 1e-6
+        assert found.objective == pytest.approx(whole.objective, rel=1e-2)
 
 
 @pytest.mark.parametrize(

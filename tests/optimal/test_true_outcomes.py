@@ -125,3 +125,13 @@ def test_impulses_are_not_solutions(one, mass):
         assert "an impulse is best" in found.status.message
     assert found.objective == pytest.approx(math.tanh(1), rel=1e-4)
     assert stated[-1].duration(1).bounds(u=(-50, 50)).solve().solved
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_impulses_that_a_fine_mesh_spreads_are_not_solutions(mass, seed):
+    """Least ∫|u| without bounds of u, from rest to rest over d in T: 2 d/T by impulses at both ends, a little more on meshes."""
+    rng = np.random.default_rng(seed)
+    distance, time = rng.uniform(0.2, 3), rng.uniform(0.5, 4)
+    found = dr.maneuver(mass).start(x=0, v=0).finish(x=distance, v=0).duration(time).minimize(integral="abs(u)").solve()
+    assert found.outcome == "UNATTAINED", found.status
+    assert "an impulse is best" in found.status.message

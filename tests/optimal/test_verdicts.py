@@ -299,6 +299,11 @@ def test_limits_of_refinement_are_reported():
     found = stated.solve(refine=dr.optimal.Refinement(rounds=1))
     assert found.outcome is Outcome.SOLVED_ON_MESH
     assert any("limit of 1 rounds" in note for note in found.notes)
+    hurried = stated.solve(refine=dr.optimal.Refinement(seconds=1e-9))  # the search on the first mesh is not cut
+    assert hurried.outcome is Outcome.SOLVED_ON_MESH
+    assert hurried.objective == stated.solve(refine=False).objective
+    assert "refinement stopped at its limit of 1e-09 s; see Refinement(…)" in hurried.status.message
+    assert "not smooth" not in hurried.status.message
     with pytest.raises(dr.errors.ArgumentError, match="positive"):
         dr.optimal.Refinement(seconds=0)
 

@@ -143,7 +143,12 @@ def _without_runaway(
     and can go farther, or the cost comes ever closer to zero where it is farther away."""
     at, sharper, unsettled, reached = answer, solver, True, [answer]
     for _ in range(SEARCHES):
-        sharper = replace(sharper, tolerance=sharper.tolerance * FINER, iterations=min(solver.iterations, PATIENCE))
+        sharper = replace(
+            sharper,
+            tolerance=sharper.tolerance * FINER,
+            iterations=min(solver.iterations, PATIENCE),
+            options={**NEAR_GUESS, **solver.options},
+        )
         other = _solved(in_reached_sizes(nlp, at.w, at.objective), at.w, sharper, progress)
         if other.outcome not in CONVERGED or other.objective > at.objective:
             unsettled = False
@@ -151,7 +156,7 @@ def _without_runaway(
         moved = np.where(np.isinf(nlp.low) | np.isinf(nlp.high), np.abs(other.w - at.w), 0.0) / np.maximum(
             np.abs(at.w - guess), nlp.scale
         )
-        j, before, at = int(np.argmax(moved)), at, other
+        j, before, at = int(np.argmax(moved)), at, replace(other, iterations=at.iterations + other.iterations)
         reached.append(at)
         if moved[j] < SETTLES:
             unsettled = False

@@ -16,6 +16,9 @@ from draisine.results.status import ProgressCallback
 
 STANDS_OUT = 5.0  # times the median of a control's magnitudes by interval
 PARTS, GROWS = 4, 2.0  # of the interval with the largest one; factor by which it grows there
+GROWN = (
+    32.0  # times higher than on the first mesh: a peak of which the finest mesh may tell no more than the tolerance of the cost
+)
 
 
 def impulse_of(
@@ -38,6 +41,17 @@ def impulse_of(
             if other.answer.outcome in CONVERGED and np.abs(other.phases[number].controls[:, j]).max() > GROWS * height:
                 return name
     return ""
+
+
+def has_grown(first: MeshSolution, found: MeshSolution) -> bool:
+    """Whether a peak of a control without bounds has become so much higher with finer meshes that it may be an impulse, which is
+    spread over times so short that the cost no longer tells."""
+    for before, p in zip(first.phases, found.phases, strict=True):
+        for j in range(len(p.phase.controls)):
+            (earlier, low), (now, high) = _peak(before, j), _peak(p, j)
+            if earlier is not None and now is not None and high > GROWN * low:
+                return True
+    return False
 
 
 def _peak(p: PhaseSolution, j: int) -> tuple[int | None, float]:

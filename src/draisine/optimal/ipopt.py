@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.number_range import with_number_range
+from draisine.optimal.interruption import interruptible
 from draisine.optimal.nlp import SparseNLP
 from draisine.results.status import Progress, ProgressCallback
 
@@ -115,19 +114,6 @@ def iteration_progress(iteration: int, objective: float, violation: float) -> Pr
     """The progress of a search for an optimum; the number of iterations is not known beforehand."""
     values = {"iteration": iteration, "objective": objective, "violation": violation}
     return Progress(f"iteration {iteration}: objective {objective:.8g}, violation {violation:.1e}", None, values)
-
-
-@contextmanager
-def interruptible(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls `stop` instead of raising KeyboardInterrupt."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda *_: stop())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def solve_sparse_nlp(

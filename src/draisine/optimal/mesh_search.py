@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from draisine.numerics.direct_methods import Collocation
 from draisine.optimal.attainment import CONVERGED, in_reached_sizes
 from draisine.optimal.control_arcs import SHORTEST, ControlArcs, moved_breaks
+from draisine.optimal.control_turns import without_turns
 from draisine.optimal.first_order_conditions import kkt, lagrangian_gradient, pontryagin
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome, solve_sparse_nlp
@@ -183,6 +184,10 @@ class Task:
         return transcribe(self.phases, schemes, values, parameter_ranges(self.maneuver), link_expressions, arcs)
 
     def evaluated(self, schemes: list[DirectMethod], transcribed: TranscribedProblem, answer: NlpSolution) -> MeshSolution:
+        w = answer.w
+        for phase, indices in zip(self.phases, transcribed.indices, strict=True):
+            w = without_turns(phase, indices, w, transcribed.guess)
+        answer = answer if w is answer.w else replace(answer, w=w)
         phases = tuple(
             _phase_solution(phase, scheme, indices, transcribed, answer)
             for phase, scheme, indices in zip(self.phases, schemes, transcribed.indices, strict=True)

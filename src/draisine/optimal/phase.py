@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
+from draisine.optimal.control_turns import periods
 from draisine.optimal.epigraph import Epigraph, epigraph, kinks
 from draisine.optimal.node_functions import Formula
 from draisine.optimal.scaling import (
@@ -204,6 +205,14 @@ class Phase:
         value = ca.vertcat(self._scaled_rates, self.symbols.algebraic, *([] if cost is None else [cost]))
         each = ca.vertsplit(self.symbols.plant.u) if self.controls else []
         return tuple(not ca.depends_on(ca.jacobian(value, u), u) for u in each)
+
+    @cached_property
+    def control_periods(self) -> list[float]:
+        """Of each control its period in rates, cost and conditions: of a heading a whole turn; zero where there is none."""
+        ends = [*(c.value for c in self.ends), *([] if self.final is None else [self.final])]
+        cost = [] if self.integrand is None else [self.integrand]
+        value = ca.vertcat(self._scaled_rates, self.symbols.algebraic, *(c.value for c in self.path), *ends, *cost)
+        return periods(value, ca.vertsplit(self.symbols.plant.u) if self.controls else [])
 
     @property
     def _scaled_rates(self) -> ca.SX:

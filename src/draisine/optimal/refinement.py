@@ -45,7 +45,9 @@ class Refinement:
     """Mesh refinement: solve again on finer meshes until the error of every interval is below `tolerance` and the simulated
     motion meets conditions and bounds within `tolerance` of their scales.
 
-    - `rounds`, `most`, `seconds`: limits of the number of refinements, of the intervals of a phase, and of the time.
+    - `rounds`, `most`: limits of the number of refinements and of the intervals of a phase.
+    - `seconds`: time after which no search on a finer mesh goes on. The search on the first mesh is not cut:
+      `Ipopt(options={"max_wall_time": …})` limits every search.
 
     Mesh points move to the jumps of controls; nodes are added where bounds do not hold between nodes; where most intervals
     have large errors, the degree of the polynomials is raised.

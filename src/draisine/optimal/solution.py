@@ -20,7 +20,7 @@ from draisine.optimal.feedforward import Feedforward, feedforward
 from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.ipopt import NlpSolution, Outcome
-from draisine.optimal.mesh_cost import mesh_cost
+from draisine.optimal.mesh_cost import has_constant_intervals, mesh_cost
 from draisine.optimal.minimum_principle import better_controls
 from draisine.optimal.mode_verification import trajectory_across
 from draisine.optimal.optimality import Optimality, optimality
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+STOPPED = "refinement stopped at its limit of"
 REFINEMENT_NOTES = ("refinement ", "on a finer mesh ", "interrupted during refinement")
 UNATTAINED = "no minimum is attained"  # begins the note that says why
 CONSIDERABLE = 1e-3  # of the cost: share that a mesh may cost
@@ -192,11 +193,15 @@ class Solution(Result):
     def mesh_cost(self) -> float | None:
         """By how much the cost may be lower with controls that the mesh does not restrict, to first order: ∫ H(u) − min H dt.
         None where it cannot be estimated: with conditions along the path, bounds of states or algebraic unknowns. After
-        refinement, which places mesh points where controls need them: by how much controls elsewhere in their bounds lower it."""
-        if self.refined or self.rounds > 1:
-            values = np.array([self.parameters[name] for name in self.phases[0].phase.unknown_parameters])
-            return sum(p.excess(values) for p in self.phases)
-        return mesh_cost(self.phases, self.simulated, [self._parameters_of(p.phase) for p in self.phases])
+        refinement, which places mesh points where controls need them: by how much controls elsewhere in their bounds lower it,
+        and what intervals with constant controls cost."""
+        whole = None
+        if not (self.refined or self.rounds > 1) or any(has_constant_intervals(p) for p in self.phases):
+            whole = mesh_cost(self.phases, self.simulated, [self._parameters_of(p.phase) for p in self.phases])
+        if not (self.refined or self.rounds > 1):
+            return whole
+        values = np.array([self.parameters[name] for name in self.phases[0].phase.unknown_parameters])
+        return max(sum(p.excess(values) for p in self.phases), whole or 0.0)
 
     @property
     def _coarse(self) -> bool:
@@ -352,7 +357,11 @@ class Solution(Result):
         if not (self.refined or self.rounds > 1):
             return "solve() or refine=Refinement(…) refines the mesh"
         why = next((note for note in self.notes if note.startswith(REFINEMENT_NOTES)), "refinement did not reach its tolerance")
-        return f"{why}; a cost or rates that are not smooth, or scales far apart, may be the reason"
+        return (
+            why
+            if why.startswith(STOPPED)
+            else f"{why}; a cost or rates that are not smooth, or scales far apart, may be the reason"
+        )
 
     def _default_limits(self) -> str:
         """The limits of durations that the statement does not give, among which a motion was sought."""

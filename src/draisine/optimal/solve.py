@@ -21,14 +21,16 @@ from draisine.optimal.default_limits import default_limit_reached, with_limits_a
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
-from draisine.optimal.impulses import impulse_of
+from draisine.optimal.impulses import has_grown, impulse_of
+from draisine.optimal.interruption import keeping_the_best
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
+from draisine.optimal.mesh_cost import has_constant_intervals, mesh_cost
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
 from draisine.optimal.repaired_searches import by_feasible_motion, by_feasible_point, with_other_parameters, within_wider_limits
 from draisine.optimal.shooting import check_scheme
-from draisine.optimal.solution import UNATTAINED, PhaseSolution, Solution
+from draisine.optimal.solution import STOPPED, UNATTAINED, PhaseSolution, Solution
 from draisine.optimal.switching_times import with_switching_times
 from draisine.optimal.verdict import TOLERANCE
 from draisine.optimal.verified_motion import Verified, timed_verification, verify
@@ -44,11 +46,15 @@ Reals = NDArray[np.float64]
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
+SHARPENED = 6  # meshes whose errors are small enough, but which cost more
 IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
+OUT_OF_TIME = "Maximum_WallTime_Exceeded"  # of IPOPT
+GIVEN_UP = {"User_Requested_Stop": "cost or unknowns went orders of magnitude beyond their sizes"}
 LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
 
+@keeping_the_best
 def solve(
     maneuver: OptimalControlProblem,
     method: DirectMethod | Sequence[DirectMethod] | None,
@@ -101,12 +107,15 @@ def solve(
     except KeyboardInterrupt:  # the best so far is kept, and verified
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
+    first = found
     if refine is not None and found.answer.outcome in CONVERGED and not without_end:
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
     if found.answer.outcome in CONVERGED and not without_end:
         try:
             impulse = impulse_of(task, found, solver, progress, seconds)
+            if not impulse and has_grown(first, found):
+                impulse = impulse_of(task, first, solver, progress, seconds)
         except KeyboardInterrupt:
             impulse = ""
         if impulse:
@@ -189,7 +198,7 @@ def _refined(
         left = max(refine.seconds - (time.perf_counter() - began), LEAST_SECONDS)
         return replace(settings, options={"max_wall_time": left, **settings.options})
 
-    tried = 0
+    tried = sharpened = 0
     while True:
         judged = verified.verdict
         if rounds in IN_ARCS and rounds > tried and not (found.error <= target and judged.holds):
@@ -212,15 +221,16 @@ def _refined(
                     judged_anew = verified if better is found else timed_verification(task, better, refine.tolerance, seconds)
                 except KeyboardInterrupt:
                     return interrupted_at(found)
-            if better is found:
+            if better is not found:
+                found, verified, needles, last = better, judged_anew, False, last + 1
+                continue
+            if sharpened == SHARPENED or not _constants_cost(task, found, verified, refine.tolerance):
                 return found, verified, rounds, []
-            found, verified, needles, last = better, judged_anew, False, last + 1
-            continue
+            target, sharpened = 0.1 * min(target, found.error), sharpened + 1
         left = refine.seconds - (time.perf_counter() - began)
         if rounds > refine.rounds or left <= 0.0:
-            limit = f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"
-            return found, verified, rounds, [f"refinement stopped at its limit of {limit}; see Refinement(…)"]
-        if found.error <= target and not any(v.any() for v in judged.violated):
+            return found, verified, rounds, [_stopped_at(f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s")]
+        if found.error <= target and not judged.holds and not any(v.any() for v in judged.violated):
             target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
         meshes = next_meshes(refine, found.phases, target, judged.violated, judged.overshot)
         if not meshes or target < LEAST_ERROR:
@@ -247,10 +257,26 @@ def _refined(
             return interrupted_at(found)
         rounds += 1
         if finer.answer.outcome not in CONVERGED:
+            if finer.answer.solver_status == OUT_OF_TIME:
+                return found, verified, rounds - 1, [_stopped_at(f"{refine.seconds:g} s")]
             count = sum(len(s.grid.breaks) - 1 for s in schemes)
-            note = f"on a finer mesh of {count} intervals the solver did not converge ({finer.answer.solver_status})"
+            why = GIVEN_UP.get(finer.answer.solver_status, finer.answer.solver_status)
+            note = f"on a finer mesh of {count} intervals the solver did not converge ({why})"
             return found, verified, rounds - 1, [f"{note}; the solution of the mesh before is returned"]
         found, verified = finer, finer_verified
+
+
+def _constants_cost(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> bool:
+    """Whether intervals with constant controls, about jumps, cost more than this part: where conditions are so tight that a
+    switch a little earlier is dear, more than their lengths tell."""
+    if not any(has_constant_intervals(p) for p in found.phases):
+        return False
+    cost = mesh_cost(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
+    return cost is not None and cost > tolerance * max(abs(found.answer.objective), found.transcribed.nlp.objective_scale)
+
+
+def _stopped_at(limit: str) -> str:
+    return f"{STOPPED} {limit}; see Refinement(…)"
 
 
 def _solution(

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from draisine.optimal.adjoint.discrete_gradient import DiscreteGradient
 from draisine.optimal.adjoint.functional import DiscreteMotion, Functional
 from draisine.optimal.adjoint.method import Descent
-from draisine.optimal.ipopt import UNBOUNDED_COST, Outcome, effective_progress, interruptible, iteration_progress
+from draisine.optimal.interruption import interruptible
+from draisine.optimal.ipopt import UNBOUNDED_COST, Outcome, effective_progress, iteration_progress
 from draisine.optimal.second_order import AWAY, SMOOTH
 from draisine.program.switching import jumps_of
 from draisine.results.status import ProgressCallback

@@ -15,6 +15,7 @@ from draisine.optimal.adjoint.descent import DescentResult, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, step_error
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.guess import Guess, guesses
+from draisine.optimal.interruption import keeping_the_best
 from draisine.optimal.ipopt import NlpSolution, Outcome
 from draisine.optimal.phase_builder import PhaseBuilder, build_phases, parameter_ranges
 from draisine.optimal.scaling import LEAST_SIZE
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
+@keeping_the_best
 def solve_by_adjoint(
     maneuver: OptimalControlProblem, method: Adjoint, *, guess: Guess | None = None, progress: ProgressCallback | None = None
 ) -> Solution:
