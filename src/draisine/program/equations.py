@@ -135,6 +135,7 @@ class Unilateral:
     bounded: bool = False  # it ends where it would not land
     host: int = -1  # the number of the contact whose resistance to rolling or drilling it is
     without_collision: bool = False  # an impact ends its slip where no motion satisfies the law of friction
+    compliance: tuple[float, ...] = ()  # of its rows, where they may depend on others: forces that are not determined follow it
 
     @property
     def rows(self) -> tuple[int, ...]:

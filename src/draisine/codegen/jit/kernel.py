@@ -30,8 +30,8 @@ from draisine.program.program import LazyProgram, Program, Slot
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 17  # raise these when other code is generated for the same program
-_HOISTED_VERSION = 13
+_CODE_VERSION = 18  # raise these when other code is generated for the same program
+_HOISTED_VERSION = 14
 
 _CALLS_BEFORE_QUICK = 50  # the others are slower by microseconds, and load nothing
 _CALLS_BEFORE_COMPILING = 5000  # where quick calls are not on disk: compiling them takes as long as so many calls lose

@@ -21,7 +21,7 @@ from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Guards, 
 from draisine.codegen.passes.guarded import Group, guarded_parts
 from draisine.codegen.passes.pipeline import LinearSolveParts, hoisted_parts, linear_solve_parts, run_passes
 from draisine.codegen.simd import batch_text
-from draisine.program.linear_solve import MAX_ITERATIONS, LinearSolveProgram, Solver
+from draisine.program.linear_solve import CONTRADICTION, MAX_ITERATIONS, LinearSolveProgram, Solver
 from draisine.program.program import Program
 from draisine.program.ssa import to_ssa
 
@@ -120,6 +120,7 @@ def linear_solve_functions(solved: LinearSolveProgram, parts: LinearSolveParts, 
 _OWN = f"""declare void @{PREFIX}fill(i64, double, ptr)
 declare void @{PREFIX}copy(i64, ptr, ptr)
 declare void @{PREFIX}newton_update(i64, double, ptr, ptr, ptr)
+declare void @{PREFIX}linear_update(i64, double, double, ptr, ptr, ptr, ptr)
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)"""
 
@@ -217,7 +218,7 @@ def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str
     n, count = solved.size, len(solved.inputs)
     parts = {"entries": solved.entry_pattern.nnz(), "z": n * solved.sides, **solution.parts}
     if solved.iterates:
-        parts |= {"new": n, "converged": 1}
+        parts |= {"new": n, "converged": 1} | ({"step": n + 1} if solved.factorized_once else {})
     parts["passed"] = sum(numbers for _, numbers in passed.values())
     total = sum(parts.values())
     tables = {"given": 3, "more": count + 3, "sides": 2, "begin": 2}
@@ -250,14 +251,19 @@ def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str
 def _newton(n: int, solution: _Solution, tolerance: float, once: bool) -> list[str]:
     """Newton's method from the start at %z until it converges: the solution is then at %new, the last estimate at %z; where it
     does not converge, the solution is NaN. `once`: all iterations have one matrix."""
-    prepare = list(solution.prepare)
+    prepare, begun = list(solution.prepare), list[str]()
+    update = f"call void @{PREFIX}newton_update(i64 {n}, double {number(tolerance**2)}, ptr %new, ptr %z, ptr %converged)"
     if once:
+        begun = [f"%steps = getelementptr inbounds double, ptr %step, i64 {n}", "store double 0.0, ptr %steps, align 8"]
+        limits = f"double {number(tolerance**2)}, double {number(CONTRADICTION**2)}"
+        update = f"call void @{PREFIX}linear_update(i64 {n}, {limits}, ptr %new, ptr %z, ptr %step, ptr %converged)"
         begin = ["%so_far = load i64, ptr %count, align 8", "%is_first = icmp eq i64 %so_far, 0"]
         begin += ["br i1 %is_first, label %prepare, label %prepared", "prepare:"]
         prepare = [*begin, *prepare, "br label %prepared", "prepared:"]
     return [
         "%count = alloca i64, align 8",
         "store i64 0, ptr %count, align 8",
+        *begun,
         *_put("begin", ["%z", "%passed_by_start"]),
         "call void @start(ptr %more, ptr %begin)",
         *_put("given", ["%entries", "%new", "%passed_by_system"]),
@@ -266,7 +272,7 @@ def _newton(n: int, solution: _Solution, tolerance: float, once: bool) -> list[s
         "call void @system(ptr %more, ptr %given)",
         *prepare,
         solution.solve.replace("SIDE", "%new"),
-        f"call void @{PREFIX}newton_update(i64 {n}, double {number(tolerance**2)}, ptr %new, ptr %z, ptr %converged)",
+        update,
         "%flag = load double, ptr %converged, align 8",
         "%stop = fcmp une double %flag, 0.0",
         "br i1 %stop, label %finished, label %again",

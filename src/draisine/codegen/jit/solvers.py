@@ -42,7 +42,7 @@ def text() -> str:
 
 
 def _functions() -> dict[str, Callable[..., None]]:
-    dense, sparse = (decompose, substitute, scatter, fill, copy, newton_update), (factorize, solve)
+    dense, sparse = (decompose, substitute, scatter, fill, copy, newton_update, linear_update), (factorize, solve)
     active = (decompose_active, substitute_active)
     return {PREFIX + function.__name__: function for function in (*dense, *active, *sparse)}
 
@@ -265,3 +265,32 @@ def newton_update(n: int, small: float, new: Vector, z: Vector, converged: Vecto
         converged[0] = 0.0
         for i in range(n):
             z[i] = new[i]
+
+
+def linear_update(n: int, small: float, most: float, new: Vector, z: Vector, step: Vector, converged: Vector) -> None:
+    """The same for an iteration with one matrix; `step` has its last step, and behind it their number.
+
+    Equal steps without end are along what the matrix leaves undetermined: right sides contradict each other there, which the
+    solution leaves out as long as √most times its size is larger than such a step. Else there is none."""
+    change, size, bend, rest = 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        made = new[i] - z[i]
+        change += made * made
+        bend += (made - step[i]) * (made - step[i])
+        size += new[i] * new[i]
+        step[i] = made
+    step[n] += 1.0
+    converged[0] = 1.0
+    if not change > small * size:
+        return
+    if step[n] > 2.0 and not bend > small * max(change, 0.01 * size):  # steps have rounding errors, too
+        for i in range(n):
+            z[i] = new[i] - step[n] * step[i]
+            rest += z[i] * z[i]
+        if change <= most * rest:
+            for i in range(n):
+                new[i] = z[i]
+            return
+    converged[0] = 0.0
+    for i in range(n):
+        z[i] = new[i]

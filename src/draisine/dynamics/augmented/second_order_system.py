@@ -162,6 +162,7 @@ def augmented(
                 c.bounded,
                 -1 if c.host is None else c.host,
                 c.without_collision,
+                tuple(system.dependent_rows[row] for row in c.rows) if system.dependent_rows else (),
             )
             for c in system.contacts
         ),

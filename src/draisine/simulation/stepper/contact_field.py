@@ -21,6 +21,7 @@ from draisine.simulation.stepper.layout import Stepper
 REMOVED = 1e-7  # relative change of forces at which the compliance is removed
 SETTLED = 1e-13  # the same of the next one, as the last two let expect it
 MOST_ITERATIONS = 40
+CONTRADICTION = 1e4  # steps relative to forces, of accelerations that contradict each other by about 1e-3: errors of a step
 LEAST_PIVOT = 1e-3  # relative to its column, of rows that are independent beyond doubt
 
 
@@ -218,30 +219,51 @@ def add_column(c: ContactModes, size: int, row: int) -> int:
 
 def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
     """Solve for the forces, in `field_force`."""
-    before, side, force, new = 1.0, c.field_side, c.field_force, c.field_new
+    before, side, force, new, step = 1.0, c.field_side, c.field_force, c.field_new, c.field_step
     if not compliant:
         for a in range(size):
             force[a] = side[a]
         lu_solve(c.field_matrix, c.field_pivot, size, force)
         return
     for a in range(size):
-        force[a] = 0.0
+        force[a], step[a] = 0.0, 0.0
     for iteration in range(MOST_ITERATIONS):
         for a in range(size):
             new[a] = side[a] + c.compliance[int(c.field_row[a])] * force[a]
         lu_solve(c.field_matrix, c.field_pivot, size, new)
-        change, length = 0.0, 0.0
+        change, bend, length = 0.0, 0.0, 0.0
         for a in range(size):
-            change += (new[a] - force[a]) * (new[a] - force[a])
+            made = new[a] - force[a]
+            change += made * made
+            bend += (made - step[a]) * (made - step[a])
             length += new[a] * new[a]
-            force[a] = new[a]
+            force[a], step[a] = new[a], made
         if not change > REMOVED * REMOVED * length:
             return
         if iteration > 0 and not change * (change / before) > SETTLED * SETTLED * length:
             return  # the next change would be smaller by as much as this one
+        equal = not bend > REMOVED * REMOVED * max(change, 0.01 * length)  # steps have rounding errors, too
+        if iteration > 1 and equal and take_back(c, size, iteration + 1.0, change):
+            return
         before = change
     for a in range(size):
         c.field_force[a] = math.nan
+
+
+def take_back(c: ContactModes, size: int, count: float, change: float) -> bool:
+    """Take back the equal steps of the iteration, unless they show modes that contradict each other.
+
+    Where n is the dependence of rows, nᵀA = 0, what they ask for differs by nᵀ(A v̇ + b) = −ṅᵀ(A v): slips within a step, of
+    contacts that stick, let forces along n grow by the same amount in every iteration."""
+    rest = 0.0
+    for a in range(size):
+        c.field_new[a] = c.field_force[a] - count * c.field_step[a]
+        rest += c.field_new[a] * c.field_new[a]
+    if change > CONTRADICTION * CONTRADICTION * rest:
+        return False
+    for a in range(size):
+        c.field_force[a] = c.field_new[a]
+    return True
 
 
 def add_forces(c: ContactModes, size: int) -> None:

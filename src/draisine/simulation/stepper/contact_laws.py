@@ -178,8 +178,7 @@ def solve_choice(c: ContactModes) -> bool:
     for a in range(size):
         for b in range(size):
             c.small_copy[a, b] = c.small[a, b]
-        row = int(c.small_row[a])
-        c.small[a, a] += COMPLIANCE * c.share[row] * c.delassus[row, row]
+        c.small[a, a] += compliance(c, int(c.small_row[a]))
         c.unknown[a] = 0.0
     if lu_decompose(c.small, c.small_pivot, size) >= 0:
         return False
@@ -211,6 +210,11 @@ def solve_choice(c: ContactModes) -> bool:
     for i in range(c.rows):
         finite = finite and math.isfinite(c.result[i])
     return finite
+
+
+def compliance(c: ContactModes, row: int) -> float:
+    """Of a row, removed by refinement. That of rows that may be dependent is in the ratio of the equations."""
+    return c.share[row] if c.share[row] > 0.0 else COMPLIANCE * c.delassus[row, row]
 
 
 def largest(c: ContactModes) -> float:

@@ -51,7 +51,7 @@ class ContactModes(Record):
     ways: Integers  # (c) their number: 0, 1, 2
     law: Integers  # (c) of impact
     permanent: Integers  # rows of other constraints
-    share: Vector  # (m) compliance of a row, relative to that of contacts
+    share: Vector  # (m) compliance of a row, in the ratio of that of the equations; 0 where rows do not depend on each other
     stage_margin: Matrix  # (WATCHED, 2 c) margins at stages of an explicit step (`Scheme.watched`)
     margins: Vector  # (2 c), and the condition of the independent velocities of the usual modes
     without_collision: int  # 1 if impacts without approach resolve Painlevé's paradox
@@ -97,6 +97,7 @@ class ContactModes(Record):
     field_side: Vector  # (m)
     field_force: Vector  # (m)
     field_new: Vector  # (m)
+    field_step: Vector  # (m) the last change of forces by iteration
     field_size: int  # number of the forces that are solved for
     # slips in two dimensions (`slow_slips`)
     slip_then: Vector  # (c) at the point of the Jacobian

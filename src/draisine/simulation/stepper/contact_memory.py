@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel
-from draisine.program.equations import YIELDING, Equations, Unilateral
+from draisine.program.equations import Equations, Unilateral
 from draisine.results.contact_modes import ContactHistory
 from draisine.results.mode_changes import RecordedChanges
 from draisine.simulation.stepper.contact_layout import (
@@ -35,6 +35,7 @@ LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
 CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
 CHANGE_COLUMNS = ("time", "mode", "impulse", "lost")  # that are reported
 FIRST_ROOM = 64  # changes of modes
+LARGER = 10.0  # compliance where modes change, which few iterations remove, relative to that of the equations
 
 
 class UsualKernels(NamedTuple):
@@ -107,7 +108,7 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
             "field_matrix": (m, m),
             **{name: (n,) for name in ("inverse", "load", "pull", "scaled")},
             **{name: (m,) for name in ("row_side", "row_speed", "drift", "rubbing", "compliance", "multiplier")},
-            **{name: (m,) for name in ("field_row", "field_pivot", "field_side", "field_force", "field_new")},
+            **{name: (m,) for name in ("field_row", "field_pivot", "field_side", "field_force", "field_new", "field_step")},
             **{name: (count,) for name in ("gaps", "forward", "static_friction")},
             "permanent": (len(permanent),),
             "margins": (2 * count + 1,),
@@ -146,7 +147,8 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.without_collision = int(any(c.without_collision for c in contacts))
     made.sequential = int(any(c.sequential for c in contacts))
     made.stands[:] = [c.stands for c in contacts]
-    made.share[:] = [YIELDING if any(row in c.rows for c in contacts if c.normal < 0) else 1.0 for row in range(m)]
+    for c in contacts:  # forces that are not determined are those of the equations: what changes modes is what runs have
+        made.share[list(c.rows)] = LARGER * np.array(c.compliance) if c.compliance else 0.0
     return made
 
 

@@ -597,9 +597,11 @@ def update_parameters(s: Stepper) -> None:
         c.touch[i] = 0.0
         if mode_of(c, i) == OPEN and c.below[i] == 0 and c.gap[i] < CLOSE * c.length:
             least = max(RESTING * math.sqrt(c.length * fall_of(c)), ROUNDING * velocity_scale(s))
-            slow = c.speed[int(c.normal[i])] < least  # slower than any bounce, or than errors of rounding …
+            speed = c.speed[int(c.normal[i])]
+            slow = speed < least  # slower than any bounce, or than errors of rounding …
             slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex
-            free = c.offset[int(c.normal[i])] == 0.0  # nothing presses it on: only errors of integration make it approach
+            free = c.offset[int(c.normal[i])] == 0.0 and speed > -max(ROUNDING, c.tolerance) * velocity_scale(s)
+            # nothing presses it on: only errors of integration make it approach
             error = max(GAP_ERROR, c.tolerance) if free else GAP_ERROR
             c.touch[i] = max(0.0, -c.gap[i]) + (error * c.length if slow else 0.0)
     s.restarted = 1
