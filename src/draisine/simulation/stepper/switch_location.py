@@ -133,7 +133,7 @@ def stays_straight(s: Stepper, j: int, stride: int) -> bool:
 
 def stay_inside_at_stages(s: Stepper, m: Tableau) -> bool:
     """`stay_inside` by the margins at both ends and at the stages between them, which are known."""
-    for j in range(s.margins):
+    for j in range(s.margins):  # noqa: SIM110 -- restricted Python has no generators
         if not stays_inside_at_stages(s, m, j):
             return False
     return True
