@@ -29,6 +29,7 @@ import pytest
 from _pytest.assertion.rewrite import PYC_TAIL, _rewrite_test, _write_pyc, assertstate_key, get_cache_dir, try_makedirs
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from draisine.cli.warm import LOOPS
 from schedule import by_hand, mark, read
@@ -42,10 +43,17 @@ for library in (
 ):  # read by workers, which begin after this; this process has loaded NumPy already
     os.environ.setdefault(f"{library}_{'MAXIMUM' if library == 'VECLIB' else 'NUM'}_THREADS", "1")
 
-# Seconds decide no test: a machine may be busy with other work.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
-# Nor do those that a refinement may take by default: where they run out, the solution is another one.
+# Neither seconds decide a test, for a machine may be busy, nor chance: Hypothesis draws the same examples everywhere.
+# It would also take constants from the sources that a process happens to have loaded, which are others in every run of the
+# workers; reading them takes three seconds of each.
+settings.register_profile(
+    "reproducible", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, database=None
+)
+settings.load_profile("reproducible")
+if hasattr(providers, "_get_local_constants"):
+    NO_CONSTANTS = providers.Constants()
+    providers._get_local_constants = lambda: NO_CONSTANTS
+# Nor do the seconds decide that a refinement may take by default: where they run out, the solution is another one.
 UNHURRIED = 3600.0
 started = inspect.unwrap(import_module("draisine.optimal.refinement").Refinement.__init__)
 assert started.__defaults__[-1] == 60.0

@@ -127,10 +127,10 @@ PARTS = {
         KEYWORD, "further frames by role, in design coordinates", r"^Mapping\[str, Position\] \| Sequence\[Any\]$"
     ),
     "shapes": Argument(KEYWORD, "for drawings", r"^Sequence\[Any\]$"),
-    "stiffness": Argument(KEYWORD, "of its spring", r"^Amount$"),
+    "stiffness": Argument(KEYWORD, "of its spring; None, that of the default, where no table is given", r"^Amount( \| None)?$"),
     "spring": Argument(KEYWORD, "a table of the force of its spring, in place of the stiffness", r"^Curve \| None$"),
     "preload": Argument(KEYWORD, "force of its spring in the design position", r"^Amount$"),
-    "damping": Argument(KEYWORD, "of its damper", r"^Amount$"),
+    "damping": Argument(KEYWORD, "of its damper; None, that of the default, where no table is given", r"^Amount( \| None)?$"),
     "damper": Argument(KEYWORD, "a table of the force of its damper, in place of the damping", r"^Curve \| None$"),
     "travel": Argument(KEYWORD, "bump stops, low and high", r"^Sequence\[Amount \| None\] \| None$"),
     "ratio": Argument(KEYWORD, "of a gear, by which torques are multiplied", r"^Amount$"),

@@ -52,10 +52,11 @@ def run(app: Sphinx) -> None:
         except SnippetError as wrong:
             logger.warning("%s", wrong)
     RAN.scratch = Path(tempfile.mkdtemp(prefix="draisine-docs-"))
-    with _workers() as workers:
-        filmed = {study: workers.submit(films.make, study, str(app.outdir)) for study in films.filmed(quick)}
-        started = {} if quick else _started(RAN.scratch, workers)
+    os.environ.setdefault("DRAISINE_KERNEL_LEVEL", "0")  # most kernels are called a few times; numbers are the same
+    with _workers() as workers:  # long tasks first, and last the many short ones, which fill the cores to the end
         tables = {} if quick else {"tables": workers.submit(validation.refreshed, validation.PAGE.read_text(encoding="utf-8"))}
+        started = {} if quick else _started(RAN.scratch, workers)
+        filmed = {study: workers.submit(films.make, study, str(app.outdir)) for study in films.filmed(quick)}
         RAN.printed = _finished(started)
         RAN.validation = _finished(tables).get("tables")
         RAN.films = _finished(filmed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-import time
 import tracemalloc
 from fractions import Fraction
 
@@ -389,19 +388,16 @@ def test_batches_run_without_the_interpreters_lock(quick, monkeypatch):
     for k in range(200):
         y = ca.sin(y) + 0.001 * k
     kernel = compile(Program.build("slow", {"x": x}, {"y": y}))
-    samples, started, ends = np.linspace(0.0, 1.0, 200_000)[:, None], threading.Event(), []
-    out = np.empty((len(samples), 1))
+    samples = np.linspace(0.0, 1.0, 200_000)[:, None]
 
-    def work() -> None:
-        started.set()
-        ends.append(time.perf_counter())
-        kernel.map(samples, out=out)
-        ends.append(time.perf_counter())
+    def is_seen_at_work() -> bool:
+        """Whether Python finds the first result written and the last one not yet."""
+        out, seen = np.full((len(samples), 1), np.nan), False
+        thread = threading.Thread(target=kernel.map, args=(samples,), kwargs={"out": out})
+        thread.start()
+        while thread.is_alive():
+            seen = seen or (np.isfinite(out[0, 0]) and np.isnan(out[-1, 0]))
+        assert np.isfinite(out).all()
+        return bool(seen)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    started.wait()
-    woken = time.perf_counter()
-    thread.join()
-    assert woken - ends[0] < 0.7 * (ends[1] - ends[0])
-    assert np.isfinite(out).all()
+    assert any(is_seen_at_work() for _ in range(5))  # on a busy machine this thread may sleep through a batch

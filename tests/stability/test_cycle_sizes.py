@@ -85,7 +85,7 @@ def test_settled_beside_a_transient(settle: float) -> None:
     model = dr.first_order("beside", VAN_DER_POL | {y: -y / 5})
     begun = time.process_time()
     found = dr.stability.limit_cycle(model, start={"x": 2.0, "v": 0.0, "y": 0.1}, settle=settle)
-    assert time.process_time() - begun < 30.0
+    assert time.process_time() - begun < 100.0
     assert found.period == pytest.approx(PERIOD, rel=1e-10) and found.stable
     np.testing.assert_allclose(found.multipliers.real, [math.exp(-PERIOD / 5), MULTIPLIER], rtol=1e-6)
 

@@ -41,7 +41,7 @@ class ControlArcs:
     held at a bound, (intervals, controls), NaN for those that are not."""
 
     moving: tuple[int, ...]
-    held: Reals
+    bound: Reals
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ def structure_of(found: PhaseSolution, parameters: Reals) -> tuple[Reals, Indice
     phase, grid = found.phase, found.grid
     controls, _ = better_controls(phase, grid, found.node_arguments(parameters), found.costates, found.controls)
     values = (found.controls if controls is None else controls)[grid.node_control]
-    slopes = None if found.pontryagin is None else found.pontryagin.switching[grid.node_control]
+    switching = None if found.pontryagin is None else found.pontryagin.switching[grid.node_control]
     every: list[tuple[list[_Run], list[float]]] = []
     for j, name in enumerate(phase.controls):
         low, high = phase.limits.get(name, (-np.inf, np.inf))
         states = np.zeros(len(values), dtype=np.int64)
-        slope = np.zeros(len(values)) if slopes is None else slopes[:, j]
+        slope = np.zeros(len(values)) if switching is None else switching[:, j]
         if np.isfinite(high - low) and low < high:
             shares = (values[:, j] - low) / (high - low)
             if not phase.linear_controls[j] and np.abs(np.diff(shares)).max(initial=0.0) > JUMP:
@@ -170,10 +170,10 @@ def mesh_of(found: PhaseSolution, joints: Reals, states: Indices, parts: Indices
     arc = np.searchsorted(joints, (breaks[:-1] + breaks[1:]) / 2)
     bounds = np.array([phase.limits.get(name, (np.nan, np.nan)) for name in phase.controls]).reshape(-1, 2)
     at = states[arc]
-    held = np.where(at == -1, bounds[:, 0], np.where(at == 1, bounds[:, 1], np.nan))
+    bound = np.where(at == -1, bounds[:, 0], np.where(at == 1, bounds[:, 1], np.nan))
     constant = (at == IN_PIECES).any(axis=1)  # a polynomial takes over part of a jump, or chatters
     made = Collocation(scheme.scheme, degree, tuple(breaks.tolist()), tuple(constant.tolist()) if constant.any() else False)
-    return made, ControlArcs(moving, held)
+    return made, ControlArcs(moving, bound)
 
 
 def calmed(found: PhaseSolution, joints: Reals, states: Indices) -> PhaseSolution:

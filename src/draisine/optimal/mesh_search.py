@@ -164,8 +164,8 @@ class Task:
             row_multipliers=np.delete(answer.row_multipliers, rows),
             bound_multipliers=np.delete(answer.bound_multipliers, clocks),
         )
-        held = np.delete(transcribed.nlp.low == transcribed.nlp.high, clocks) & (plain.nlp.low < plain.nlp.high)
-        answer.bound_multipliers[held] = -lagrangian_gradient(plain.nlp, answer)[held]
+        at_bound = np.delete(transcribed.nlp.low == transcribed.nlp.high, clocks) & (plain.nlp.low < plain.nlp.high)
+        answer.bound_multipliers[at_bound] = -lagrangian_gradient(plain.nlp, answer)[at_bound]
         residuals = kkt(plain.nlp, answer)
         answer = replace(answer, violation=residuals.violation, stationarity=residuals.stationarity)
         return self.evaluated(schemes, plain, answer)

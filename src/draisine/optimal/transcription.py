@@ -200,9 +200,9 @@ def _controls(b: Builder, phase: Phase, grid: Grid, v: PhaseValues, arcs: Contro
     scale = np.where(scale > LEAST_OF_SIZE * phase.sizes.controls, scale, phase.sizes.controls)
     low, high = (np.tile(bounds[:, k], (len(v.controls), 1)) for k in (0, 1))
     if arcs is not None:
-        held = np.full(low.shape, np.nan)
-        held[grid.control_of.ravel()] = np.repeat(arcs.held, grid.control_of.shape[1], axis=0)
-        low, high = (np.where(np.isnan(held), side, held) for side in (low, high))
+        bound = np.full(low.shape, np.nan)
+        bound[grid.control_of.ravel()] = np.repeat(arcs.bound, grid.control_of.shape[1], axis=0)
+        low, high = (np.where(np.isnan(bound), side, bound) for side in (low, high))
     return b.unknowns(phase.controls, v.controls, low, high, scale)
 
 

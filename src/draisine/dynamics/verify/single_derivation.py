@@ -113,7 +113,7 @@ class DerivativeCheck:
                     total += weight * value
                     largest = np.maximum(largest, np.abs(value))
                 tried.append(total / (12 * step))
-                rounding.append(np.finfo(float).eps * largest / step)
+                rounding.append(4.0 * np.finfo(float).eps * largest / step)
             # truncation errors decrease with the step and rounding errors increase: the best neighbors are closest to each other,
             # row by row, unless rounding makes them equal
             apart = np.array([np.abs(a - b) + e for (a, b), e in zip(pairwise(tried), rounding[1:], strict=True)])

@@ -87,7 +87,7 @@ class Scheme:
         return [j for j in inner if all(abs(a[j] @ c**q - c[j] ** (q + 1) / (q + 1)) < 1e-9 for q in (1, 2, 3))]
 
     @property
-    def watched(self) -> list[int]:
+    def monitored(self) -> list[int]:
         """Accurate stages, one behind the other, that divide the step into parts of similar length; none where they do not."""
         found: list[int] = []
         for j in self.accurate_stages:

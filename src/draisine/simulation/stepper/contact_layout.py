@@ -11,7 +11,7 @@ STICK = 2
 # Numbers that describe a mode among the parameters: closed, sticks, direction and offset of slip along both tangential rows,
 # grown, still.
 MODE_ENTRIES = 8
-WATCHED = 5  # stages of a step at which margins are noted, at most
+MONITORED = 5  # stages of a step at which margins are noted, at most
 # Times a velocity: a slip that is zero within rounding errors.
 SLIPPING = 1e-11
 # Laws of impact.
@@ -52,7 +52,7 @@ class ContactModes(Record):
     law: Integers  # (c) of impact
     permanent: Integers  # rows of other constraints
     share: Vector  # (m) compliance of a row, in the ratio of that of the equations; 0 where rows do not depend on each other
-    stage_margin: Matrix  # (WATCHED, 2 c) margins at stages of an explicit step (`Scheme.watched`)
+    stage_margin: Matrix  # (MONITORED, 2 c) margins at stages of an explicit step (`Scheme.monitored`)
     margins: Vector  # (2 c), and the condition of the independent velocities of the usual modes
     without_collision: int  # 1 if impacts without approach resolve Painlevé's paradox
     sequential: int  # 1 if impacts of several contacts come one after the other

@@ -16,13 +16,13 @@ from draisine.results.mode_changes import RecordedChanges
 from draisine.simulation.stepper.contact_layout import (
     ENERGETIC,
     MODE_ENTRIES,
+    MONITORED,
     NEWTON,
     OPEN,
     POISSON,
     SLIP,
     SLIPPING,
     STICK,
-    WATCHED,
     ContactModes,
 )
 from draisine.simulation.stepper.layout import Stepper
@@ -112,7 +112,7 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
             **{name: (count,) for name in ("gaps", "forward", "static_friction")},
             "permanent": (len(permanent),),
             "margins": (2 * count + 1,),
-            "stage_margin": (WATCHED, 2 * count),
+            "stage_margin": (MONITORED, 2 * count),
             "mass": (n * n,),
             **{name: (n,) for name in ("force", "free")},
             "row": (m * n,),

@@ -71,14 +71,14 @@ def stage_point(s: Stepper, m: Tableau, row: int, h: float, target: Vector) -> N
 
 def attempt(s: Stepper, m: Tableau, h: float) -> None:
     """Compute the stages and the new state of a step; the derivatives of its history are known."""
-    watched = len(m.watched) if watches_contacts(s) else 0
+    monitored = len(m.monitored) if watches_contacts(s) else 0
     noted = 0
     for row in range(m.history, m.stages):
         stage_point(s, m, row, h, s.point)
         evaluate(s, s.t + m.nodes[row] * h, row)
         if s.aborted != 0:
             return
-        if noted < watched and m.watched[noted] == row:
+        if noted < monitored and m.monitored[noted] == row:
             contact_margins(s, True)
             write_margins(s.modes, s.modes.stage_margin[noted])
             noted += 1

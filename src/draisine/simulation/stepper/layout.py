@@ -112,7 +112,7 @@ class Tableau(Record):
     dense: Matrix  # (terms − 3, r)
     error: Matrix  # (2, r)
     by_stages: Matrix  # (0 or 2, r)
-    watched: Integers  # stages at which margins of contacts are noted, in the order of time
+    monitored: Integers  # stages at which margins of contacts are noted, in the order of time
     # of implicit methods, which solve for s stages
     implicit: int
     coupled: int

@@ -126,7 +126,7 @@ def _tableau(scheme: Scheme | ImplicitScheme) -> Tableau:
     if isinstance(scheme, Scheme):
         made.terms, made.external = 3 + len(scheme.dense), int(scheme.external)
         arrays["error"] = scheme.error if scheme.error is not None else np.zeros((2, scheme.rows))
-        arrays["by_stages"], arrays["watched"] = scheme.by_stages, np.array(scheme.watched, dtype=np.int64)
+        arrays["by_stages"], arrays["monitored"] = scheme.by_stages, np.array(scheme.monitored, dtype=np.int64)
     else:
         made.implicit, made.coupled, made.solved, made.terms = 1, int(scheme.coupled), scheme.solved, len(scheme.dense)
         made.power, made.evaluates_end, made.filter = scheme.power, int(scheme.evaluates_end), scheme.filter

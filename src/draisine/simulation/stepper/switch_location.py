@@ -43,7 +43,7 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
     evaluate_margins(s, new_time, s.margin[MARGIN_GRID], m.implicit == 0 and m.external == 0 and s.sliding == 0)
     if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID, VERY_FAR):
         return NEVER
-    if m.implicit == 0 and len(m.watched) > 0 and watches_contacts(s) and stay_inside_at_stages(s, m):
+    if m.implicit == 0 and len(m.monitored) > 0 and watches_contacts(s) and stay_inside_at_stages(s, m):
         return NEVER
     margins_at(s, m, h, 0.5, s.margin[MARGIN_GRID // 2])
     if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID // 2, FAR):
@@ -133,26 +133,26 @@ def stays_straight(s: Stepper, j: int, stride: int) -> bool:
 
 def stay_inside_at_stages(s: Stepper, m: Tableau) -> bool:
     """`stay_inside` by the margins at both ends and at the stages between them, which are known."""
-    j = 0
-    while j < s.margins and stays_inside_at_stages(s, m, j):
-        j += 1
-    return j == s.margins
+    for j in range(s.margins):  # noqa: SIM110 -- restricted Python has no generators
+        if not stays_inside_at_stages(s, m, j):
+            return False
+    return True
 
 
 def stays_inside_at_stages(s: Stepper, m: Tableau, j: int) -> bool:
     """The same of one margin: `stays_far_away` or `stays_straight`, with second derivatives over the longest part of the step."""
-    count, noted, nodes = len(m.watched), s.modes.stage_margin, m.nodes
+    count, noted, nodes = len(m.monitored), s.modes.stage_margin, m.nodes
     first, last = s.margin[0, j], s.margin[MARGIN_GRID, j]
     lowest, highest = last, max(first, last)
-    before, middle, time_before, time = first, noted[0, j], 0.0, nodes[m.watched[0]]
+    before, middle, time_before, time = first, noted[0, j], 0.0, nodes[m.monitored[0]]
     longest, curvature = time, 0.0
     for part in range(count):
         lowest, highest = min(lowest, middle), max(highest, middle)
         after, time_after = last, 1.0
         if part + 1 < count:
-            after, time_after = noted[part + 1, j], nodes[m.watched[part + 1]]
-        slopes = (after - middle) / (time_after - time) - (middle - before) / (time - time_before)
-        curvature = max(curvature, abs(2.0 * slopes / (time_after - time_before)))
+            after, time_after = noted[part + 1, j], nodes[m.monitored[part + 1]]
+        change = (after - middle) / (time_after - time) - (middle - before) / (time - time_before)
+        curvature = max(curvature, abs(2.0 * change / (time_after - time_before)))
         longest = max(longest, time_after - time)
         before, middle, time_before, time = middle, after, time, time_after
     least = min(first, lowest)
