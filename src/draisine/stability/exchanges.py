@@ -21,6 +21,7 @@ from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+Modes = tuple[Complex, Complex, Complex]  # eigenvalues, right and left vectors (states, modes)
 
 _WHOLE = 0.1  # distance of an overlap from a whole number of modes, at most
 _ON_AXIS = 8.0  # real part of a mode on the axis, relative to its error, at most
@@ -70,7 +71,7 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
             projector(first.right[:, members], first.left[:, members]),
             projector(last.right[:, others], last.left[:, others]),
         )
-        crossing = _crossing(matrices, (low, high), _follower(matrices, ends, count))
+        crossing = _crossing(matrices, (low, high), follower(lambda s: _look(matrices, s), ends, count))
         if crossing is None:
             return []
         result += [Exchange(*crossing, change)] * count
@@ -99,7 +100,7 @@ def grouped(values: Complex, errors: Array, least: Array, right: Complex, left: 
     signs = np.where(np.abs(values.real) > least, np.sign(values.real), 0).astype(int)
     turns = np.where(np.abs(values.imag) > least, np.sign(values.imag), 0).astype(int)
     groups: list[tuple[list[int], int, int]] = []
-    for sign in (-1, 1):
+    for sign in (-1, 0, 1):
         for turn in (-1, 0, 1):
             some = np.flatnonzero((signs == sign) & (turns == turn))
             groups += [(some[group].tolist(), sign, turn) for group in clusters(values[some], errors[some])]
@@ -113,11 +114,16 @@ def _end(spectrum: Spectrum, i: int) -> ModesAt:
     return grouped(spectrum.values[i][order], errors, errors, right, left)
 
 
-def _follower(matrices: Matrices, ends: tuple[Complex, Complex], count: int) -> Callable[[float], complex]:
+def _look(matrices: Matrices, s: float) -> Modes:
+    values, right, left = (part[0] for part in vectors(matrices(np.array([s]))))
+    return values, right, left
+
+
+def follower(look: Callable[[float], Modes], ends: tuple[Complex, Complex], count: int) -> Callable[[float], complex]:
     """The mean of the eigenvalues whose shapes are those of the modes at both ends, as a function of the swept quantity."""
 
     def mean(s: float) -> complex:
-        values, right, left = (part[0] for part in vectors(matrices(np.array([s]))))
+        values, right, left = look(s)
         alike = shares(ends[0], right, left) * shares(ends[1], right, left)
         return complex(values[np.argsort(-alike, kind="stable")[:count]].mean())
 
