@@ -6,6 +6,7 @@ All derivatives, including that by the parameter, are exact: tangents are null v
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,6 +32,7 @@ GROWTH = 1.5  # of the step length after a successful step
 SHORTEST = 1e-3  # smallest step, relative to the first
 ROUNDS = 8
 CLOSE = 0.05  # of the first step: two folds within less are not distinguished
+SAME = 1e-9  # change of the monodromy matrix that is error of the integration
 LEAST_COSINE = 0.8  # between the tangents before and after a step
 
 SHOWN = 2  # quantities plotted besides the period, if none are named
@@ -137,6 +139,8 @@ def follow_cycle(
             break
     else:
         ending = walk.ending or ending
+    if not any(s.jacobian[:, -1].any() for s in shots) and np.ptp([s.monodromy for s in shots], axis=0).max() <= SAME:
+        warnings.warn(f"{cycle.equations.name}: {parameter} has no effect on these motions and their multipliers", stacklevel=2)
     return CycleBranch(parameter, tuple(cycle_of(s, cycle.ignorable) for s in shots), ending)
 
 
