@@ -72,7 +72,7 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
             projector(last.right[:, others], last.left[:, others]),
         )
         mean = follower(lambda s: look(matrices, s), ends, count)
-        crossing = crossing_at(matrices, bracketed_root(lambda s, mean=mean: mean(s).real, low, high), mean, (low, high))
+        crossing = crossing_at(matrices, _zero_of(mean, low, high), mean, (low, high))
         if crossing is None:
             return []
         result += [Exchange(*crossing, change)] * count
@@ -154,6 +154,10 @@ def follower(look: Callable[[float], Modes], ends: tuple[Complex, Complex], coun
         return complex(values[np.argsort(-alike, kind="stable")[:count]].mean())
 
     return mean
+
+
+def _zero_of(mean: Callable[[float], complex], low: float, high: float) -> float:
+    return bracketed_root(lambda s: mean(s).real, low, high)
 
 
 def crossing_at(
