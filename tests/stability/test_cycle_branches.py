@@ -118,3 +118,73 @@ def test_multipliers_that_pass_one_together(rates: tuple[float, ...]) -> None:
     special = dr.stability.follow_cycle(cycle, "p", 0.6).special
     assert [point.kind for point in special] == ["branch point"] * len(rates)
     np.testing.assert_allclose([point.value for point in special], 0.0, atol=1e-7)
+
+
+def mathieu_parts(stiffnesses: list[Any], first: float, seed: int) -> dr.Equations:
+    """Mathieu's equation with q = 1 for each part, in mixed coordinates."""
+    n = len(stiffnesses)
+    mix = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, n)))[0]
+    places, speeds = sp.symbols(f"x:{n}"), sp.symbols(f"v:{n}")
+    rates: dict[Any, Any] = dict(zip(places, speeds, strict=True))
+    for i in range(n):
+        row = [sum(float(mix[i, k] * mix[j, k]) * (s - 2 * sp.cos(2 * t)) for k, s in enumerate(stiffnesses)) for j in range(n)]
+        rates[speeds[i]] = -sum(k * z for k, z in zip(row, places, strict=True))
+    return dr.first_order("parts", rates, parameters={p: first})
+
+
+def special_points(model: dr.Equations, last: float, period: float = math.pi, **start: float) -> list[tuple[float, str]]:
+    cycle = dr.stability.limit_cycle(model, start=start, period=period)
+    return sorted((point.value, point.kind) for point in dr.stability.follow_cycle(cycle, "p", last).special)
+
+
+@pytest.mark.parametrize("shift", [1e-3, 1e-5, 1e-6, 3e-7, 1e-8, 0.0])
+def test_multipliers_of_nearly_equal_parts(shift: float) -> None:
+    """Two parts, the characteristic values of one moved a little."""
+    found = special_points(mathieu_parts([p, p + shift], 3.5, 3), 4.7)
+    exact = [float(value) - s for value in (mathieu_b(2, 1.0), mathieu_a(2, 1.0)) for s in (shift, 0.0)]
+    assert [kind for _, kind in found] == ["branch point"] * 4
+    np.testing.assert_allclose([value for value, _ in found], exact, rtol=0, atol=2e-9)
+
+
+@pytest.mark.parametrize("shift", [0.01, 0.05, 1e-5])
+def test_two_windows_within_a_step(shift: float) -> None:
+    """Instability between b₃ = 9.0477 and a₃ = 9.0784 in one part, and a little earlier in the other: windows that overlap, or
+    follow each other."""
+    found = special_points(mathieu_parts([p, p + shift], 8.5, 3), 10.0)
+    exact = sorted(float(f(3, 1.0)) - s for f in (mathieu_a, mathieu_b) for s in (shift, 0.0))
+    np.testing.assert_allclose([value for value, _ in found], exact, rtol=0, atol=2e-9)
+
+
+@pytest.mark.parametrize("shift", [1e-2, 1e-6, 0.0])
+def test_one_part_becomes_stable_where_another_ceases_to_be(shift: float) -> None:
+    """In the second part the parameter has the opposite sign."""
+    edge = float(mathieu_a(1, 1.0))
+    found = special_points(mathieu_parts([p, 2 * edge + shift - p], 1.0, 3), 2.9)
+    assert [kind for _, kind in found] == ["period doubling"] * 2
+    np.testing.assert_allclose([value - edge for value, _ in found], [0.0, shift], rtol=0, atol=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("parts", "exact"),
+    [
+        ([(p, 0.3), (p, 0.3)], [0.0, 0.0]),
+        ([(p, 0.3), (-p, 0.4)], [0.0, 0.0]),
+        ([(p, 0.3), (-p, 0.3)], [0.0, 0.0]),
+        ([(p, 0.3), (p - 1e-5, 0.3)], [0.0, 1e-5]),
+        ([(p, 0.3), (p - 1e-7, 0.3)], [0.0, 1e-7]),
+        ([(p, 0.3), (1e-5 - p, 0.4)], [0.0, 1e-5]),
+        ([(-(p**2), 0.3)], []),
+        ([(1e-6 - p**2, 0.3), (p - 0.2, 0.4)], [-1e-3, 1e-3, 0.2]),
+    ],
+)
+def test_tori_at_one_value_or_next_to_each_other(parts: list[tuple[Any, float]], exact: list[float]) -> None:
+    """Oscillators of growth rate f(p) beside a cycle, in mixed coordinates: multipliers exp(2π (f ± iω))."""
+    n = 2 * len(parts)
+    matrix = sp.diag(*[sp.Matrix([[growth, -rate], [rate, growth]]) for growth, rate in parts])
+    mix = sp.Matrix(np.linalg.qr(np.random.default_rng(1).normal(size=(n, n)))[0])
+    beside = sp.Matrix(sp.symbols(f"u:{n}"))
+    radial = 1 - x * x - v * v
+    rates = dict(zip(beside, mix * matrix * mix.T * beside, strict=True)) | {x: x * radial - v, v: v * radial + x}
+    found = special_points(dr.first_order("beside", rates, parameters={p: -0.3}), 0.5, 2 * math.pi, x=1.0)
+    assert [kind for _, kind in found] == ["torus"] * len(exact)
+    np.testing.assert_allclose([value for value, _ in found], exact, rtol=0, atol=1e-9)

@@ -23,10 +23,11 @@ from draisine.errors import SolverError
 from draisine.numerics.root_finding import bracketed_root
 from draisine.numerics.spectrum import Spectrum, clusters
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
-from draisine.stability.crossings import Change, Matrices, changes
+from draisine.stability.crossings import LEAST, Change, Matrices, changes
 from draisine.stability.exchanges import exchanges
 from draisine.stability.mode_names import INFINITE, ModeNames
 from draisine.stability.routh import characteristic
+from draisine.stability.shaped_crossings import Group, ShapedCrossing, crossings_of, grouped_brackets
 from draisine.stability.steady_family import Family
 from draisine.stability.zones import THIN, Zones, defective_near_zero
 
@@ -123,13 +124,22 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     zones = Zones(matrices, (float(np.min(values)), float(np.max(values))))
     solver = _Solver(matrices, found.zeros, names, zones)
     events: list[_Event] = []
-    for change in zones.joined(found.brackets):
+    groups = grouped_brackets(found, float(np.ptp(values)) / LEAST)
+    unresolved: list[Group] = []
+    edges = [float(np.min(values)), *(group.high for group in groups)], [*(group.low for group in groups), float(np.max(values))]
+    for group, low, high in zip(groups, edges[0][:-1], edges[1][1:], strict=True):
+        shaped = crossings_of(matrices, group, (low, high))
+        if shaped is None:
+            unresolved.append(group)
+        else:
+            events += solver.named(shaped, group)
+    for change in zones.joined([change for group in unresolved for change in group.brackets]):
         pole = _pole(matrices, change, (float(np.min(values)), float(np.max(values))))
         if pole is None:
             events += solver.events(change)
         else:
             events.append(_Event(INFINITE, pole, complex(np.inf), int((change.after - change.before)[:2].sum())))
-    events += [event for low, high in found.equal for event in solver.exchanged(low, high)]
+    events += [event for group in unresolved for low, high in group.equal for event in solver.exchanged(low, high)]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
         for e in sorted(events, key=lambda e: e.value)
@@ -168,6 +178,11 @@ def _pole(matrices: Matrices, change: Change, range_: tuple[float, float]) -> fl
         k = int(np.argmax(size(points)))
         low, high = float(points[max(k - 1, 0)]), float(points[min(k + 1, 4)])
     return 0.5 * (low + high)
+
+
+def _whole_zero(value: float, width: float) -> float:
+    """A value, or zero up to the rounding of a sampling."""
+    return 0.0 if abs(value) <= _ZERO * width else value
 
 
 def _within(event: _Event, zone: tuple[float, float]) -> _Event:
@@ -213,15 +228,27 @@ class _Solver:
                 yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
                 return
             value = self._together(change, 0.5 * (last + arrives), arrives - last, real, pairs), None
-        if abs(value[0]) <= _ZERO * change.width:
-            value = 0.0, value[1]
-        yield from self._described(change, *value, real, pairs, double)
+        yield from self._described(change, _whole_zero(value[0], change.width), value[1], real, pairs, double)
 
     def exchanged(self, low: float, high: float, least: int = 1) -> Iterator[_Event]:
         """Modes that cross the axis, each by its shape: also one that begins to grow where another ceases to."""
         ends = [self.matrix(s) for s in (low, high)]
         for value, eigenvalue, step in exchanges(self.matrices, low, high, least):
             yield _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
+
+    def named(self, crossings: list[ShapedCrossing], group: Group) -> list[_Event]:
+        """Crossings of modes told apart by their shapes."""
+        ends = [self.matrix(s) for s in (group.low, group.high)]
+        return [
+            _Event(
+                self.names.crossing(ends, one.eigenvalue),
+                _whole_zero(one.value, group.width),
+                one.eigenvalue,
+                one.change,
+                uncertainty,
+            )
+            for one, uncertainty in crossings
+        ]
 
     # ------------------------------------------------------------ one mode
 

@@ -99,7 +99,7 @@ def _compared(at: Array, spectrum: Spectrum) -> tuple[NDArray[np.bool_], Counts]
     known = (counts[1:, 0] >= 0) & (counts[:-1, 0] >= 0)
     differ = known & (counts[1:] != counts[:-1]).any(axis=1)
     three = np.flatnonzero(known[1:] & known[:-1] & ~differ[1:] & ~differ[:-1]) + 1
-    return differ, three[_hidden(at, spectrum, three)]
+    return differ, three[hidden(at, spectrum, three)]
 
 
 def _still_suspicious(at: Array, spectrum: Spectrum) -> list[tuple[float, float]]:
@@ -109,7 +109,7 @@ def _still_suspicious(at: Array, spectrum: Spectrum) -> list[tuple[float, float]
     return [(float(at[group[0] - 1]), float(at[group[-1] + 1])) for group in groups]
 
 
-def _hidden(at: Array, s: Spectrum, middle: Counts) -> NDArray[np.bool_]:
+def hidden(at: Array, s: Spectrum, middle: Counts) -> NDArray[np.bool_]:
     """Whether modes might cross the axis and return, or meet and part, around samples whose neighbors have as many of each
     kind."""
     if not len(middle):

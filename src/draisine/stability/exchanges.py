@@ -21,6 +21,7 @@ from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+Modes = tuple[Complex, Complex, Complex]  # eigenvalues, right and left vectors (states, modes)
 
 _WHOLE = 0.1  # distance of an overlap from a whole number of modes, at most
 _ON_AXIS = 8.0  # real part of a mode on the axis, relative to its error, at most
@@ -60,7 +61,7 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
     if not np.isfinite(both).all():
         return []
     spectrum = Spectrum.of(both)
-    first, last = (_end(spectrum, i) for i in range(2))
+    first, last = (modes_at(spectrum, i) for i in range(2))
     found = crossing_modes(first, last) or []
     if sum(one.number for one in found) < least:
         return []
@@ -70,7 +71,8 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
             projector(first.right[:, members], first.left[:, members]),
             projector(last.right[:, others], last.left[:, others]),
         )
-        crossing = _crossing(matrices, (low, high), _follower(matrices, ends, count))
+        mean = follower(lambda s: look(matrices, s), ends, count)
+        crossing = crossing_at(matrices, _zero_of(mean, low, high), mean, (low, high))
         if crossing is None:
             return []
         result += [Exchange(*crossing, change)] * count
@@ -99,34 +101,69 @@ def grouped(values: Complex, errors: Array, least: Array, right: Complex, left: 
     signs = np.where(np.abs(values.real) > least, np.sign(values.real), 0).astype(int)
     turns = np.where(np.abs(values.imag) > least, np.sign(values.imag), 0).astype(int)
     groups: list[tuple[list[int], int, int]] = []
-    for sign in (-1, 1):
+    for sign in (-1, 0, 1):
         for turn in (-1, 0, 1):
             some = np.flatnonzero((signs == sign) & (turns == turn))
             groups += [(some[group].tolist(), sign, turn) for group in clusters(values[some], errors[some])]
     return ModesAt(right, left, groups)
 
 
-def _end(spectrum: Spectrum, i: int) -> ModesAt:
+def matched(first: ModesAt, last: ModesAt) -> list[tuple[list[int], list[int], int]] | None:
+    """The modes that are not neutral at both ends, of pairs the upper ones: members of a group at either end that have the same
+    shape, and their sign at the first; None where shapes do not tell them apart."""
+    share = overlaps((first.right[None], first.left[None]), (last.right[None], last.left[None]))[0]
+    found: list[tuple[list[int], list[int], int]] = []
+    missing = {tuple(group): len(group) for group, sign, _ in last.groups if sign}
+    for members, sign, turn in first.groups:
+        left = len(members) if sign else 0
+        for others, other_sign, other_turn in last.groups if sign else []:
+            common = float(share[np.ix_(members, others)].sum())
+            count = round(common) if np.isfinite(common) else -1
+            if count == 0 and abs(common) <= _WHOLE:
+                continue
+            if abs(common - count) > _WHOLE or not other_sign or turn != other_turn or not count == len(members) == len(others):
+                return None
+            left -= count
+            missing[tuple(others)] -= count
+            if turn >= 0:
+                found.append((members, others, sign))
+        if left:
+            return None
+    return None if any(missing.values()) else found
+
+
+def modes_at(spectrum: Spectrum, i: int) -> ModesAt:
     values, right, left = (part[0] for part in vectors(spectrum.matrices[i][None]))
     order = nearest_first(np.abs(values[:, None] - spectrum.values[i])[None])[0]
     errors = spectrum.errors[i][order]
     return grouped(spectrum.values[i][order], errors, errors, right, left)
 
 
-def _follower(matrices: Matrices, ends: tuple[Complex, Complex], count: int) -> Callable[[float], complex]:
+def look(matrices: Matrices, s: float) -> Modes:
+    """The modes at a value."""
+    values, right, left = (part[0] for part in vectors(matrices(np.array([s]))))
+    return values, right, left
+
+
+def follower(look: Callable[[float], Modes], ends: tuple[Complex, Complex], count: int) -> Callable[[float], complex]:
     """The mean of the eigenvalues whose shapes are those of the modes at both ends, as a function of the swept quantity."""
 
     def mean(s: float) -> complex:
-        values, right, left = (part[0] for part in vectors(matrices(np.array([s]))))
+        values, right, left = look(s)
         alike = shares(ends[0], right, left) * shares(ends[1], right, left)
         return complex(values[np.argsort(-alike, kind="stable")[:count]].mean())
 
     return mean
 
 
-def _crossing(matrices: Matrices, ends: tuple[float, float], mean: Callable[[float], complex]) -> tuple[float, complex] | None:
-    """Where a mode is on the axis, and its eigenvalue there; None where its real part only jumps past zero."""
-    value = bracketed_root(lambda s: mean(s).real, *ends)
+def _zero_of(mean: Callable[[float], complex], low: float, high: float) -> float:
+    return bracketed_root(lambda s: mean(s).real, low, high)
+
+
+def crossing_at(
+    matrices: Matrices, value: float, mean: Callable[[float], complex], ends: tuple[float, float]
+) -> tuple[float, complex] | None:
+    """A value at which a mode is on the axis, and its eigenvalue there; None where its real part only jumps past zero."""
     if not np.isfinite(value):
         return None
     there, found = mean(value), Spectrum.of(matrices(np.array([value])))

@@ -240,6 +240,7 @@ def modes(
     family = Family.over(model, {name: values}, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
     found = family.matrices(values[:, None])
     _warn_of_gaps(family, name, values, found.found)
+    family.warn_without_effect({name: values}, 3)
     return Modes(name, values, family.states, _tracked_eigenvalues(found.A, found.found), found.A, family.left_out, family)
 
 

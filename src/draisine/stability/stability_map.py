@@ -218,6 +218,7 @@ def stability_map(
     constant = job.constant_modes(family)
     if constant == len(family.states):
         raise ModelError(f"{family.equations.name}: all deviations from these motions are neutral; there is nothing to map")
+    family.warn_without_effect(values, 3)
     classify_chunk = job.of(family, constant)
     chunks = range(job.chunks)
     chunks_done = ((chunk, classify_chunk(chunk)) for chunk in chunks) if on is None else Job.of(job).run(chunks, on)

@@ -7,6 +7,7 @@ spins are proportional to the speed. The linear models use derivatives along the
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,6 +148,23 @@ class Family(Uncached):
             except SolverError:
                 raise failure from None
         return cls(model, beside, **given) if set(family.states) < family._states_at(beside, **given) else family
+
+    def warn_without_effect(self, values: Mapping[str, Array], stacklevel: int) -> None:
+        """Warn of varied quantities on which no linear model of the family depends."""
+        for k, (name, given) in enumerate(values.items()):
+            if not np.ptp(given):
+                continue
+            points = np.array(
+                [[v.min() + share * np.ptp(v) for v in values.values()] for share in (0.382, 0.618) for _ in range(3)]
+            )
+            points[:, k] = np.tile(given.min() + np.array([0.0, 0.382, 1.0]) * np.ptp(given), 2)
+            found = self.matrices(points)
+            a = found.A.reshape(2, 3, *found.A.shape[1:])
+            if found.found.all() and a.size and np.array_equal(a, np.repeat(a[:, :1], 3, axis=1)):
+                warnings.warn(
+                    f"{self.equations.name}: {name} has no effect on the linear models of these motions",
+                    stacklevel=stacklevel + 1,
+                )
 
     def _states_at(
         self,

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -281,6 +282,8 @@ class _BranchFollower:
         found = find(curve_of_motions.curve, points, every, neutral, lambda point: self._matrices([point])[0], skip)
         if crossing is not None:
             found = sorted([*found, replace(crossing, after=at)], key=lambda f: f.after)
+        if q.over in [p.name for p in e.parameters] and len(points) > 1 and _all_equal(every, [p.y for p in points]):
+            warnings.warn(f"{e.name}: {q.over} has no effect on these motions and their stability", stacklevel=4)
         parts, found = parted(curve_of_motions.curve, points, found)
         spectra = [eigenvalues(a) for a in (every if len(parts) == len(points) else self._matrices(parts))]
         motions = [curve_of_motions.motion(point.y) for point in parts]
@@ -318,6 +321,12 @@ class _BranchFollower:
         return SpecialPoint(
             found.kind, self.problem.over, self.curve_of_motions.varied_value(found.point.y), motion, found.frequency, found=found
         )
+
+
+def _all_equal(matrices: Sequence[Array], unknowns: Sequence[Array]) -> bool:
+    """Whether all linear models are the same, and only one unknown changes."""
+    changing = np.ptp(np.array(unknowns), axis=0)
+    return int((changing != 0.0).sum()) <= 1 and all(np.array_equal(a, matrices[0]) for a in matrices)
 
 
 def _table(spectra: Sequence[Complex]) -> Complex:

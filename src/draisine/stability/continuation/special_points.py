@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from draisine.numerics.continuation import CurvePoint, ImplicitCurve, least_slope
 from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.spectrum import Spectrum
+from draisine.stability.continuation.branch_stability import without_neutral
 from draisine.stability.continuation.mode_crossings import Place, explained, pairs_that_cross, zero_crossing
+from draisine.stability.crossings import hidden
 from draisine.stability.exchanges import exchanges
 
 Array = NDArray[np.float64]
@@ -29,6 +32,7 @@ PARTED = 1e-6  # distance of two special points between which there is a point o
 DEPTH = 8  # divisions of a step in search of two folds
 HALVINGS = 30  # of a step whose special points do not explain its numbers of growing modes
 BY_SHAPES = (8, 0)  # halvings after which modes that cross at one point are told apart by their shapes
+WINDOW = 16  # halvings of steps in search of a window in which modes grow, or decay
 SHORTEST = 1e-9  # step, in scaled unknowns, that is halved
 BRANCH_POINT_NEWTON = Newton(step_tolerance=1e-12, acceptable=1e-10, max_iterations=15, max_step=1.0)
 
@@ -61,7 +65,13 @@ def find(
     for i, (current, upcoming) in enumerate(pairwise(places)):
         if skip not in (i, i + 1):
             found += search.between(i, current, upcoming)
-    return found
+    steps = {one.after for one in found}
+    for i in range(1, len(places) - 1):
+        if skip not in (i - 1, i, i + 1) and not steps & {i - 1, i}:
+            windows = search.window((places[i - 1], places[i], places[i + 1]), (i - 1, i))
+            steps |= {one.after for one in windows}
+            found += windows
+    return sorted(found, key=lambda one: one.after)
 
 
 def parted(
@@ -116,6 +126,32 @@ class _Search:
         if depth in BY_SHAPES and not self._explained(current, upcoming, fresh):
             fresh = self._with_modes_at_one_point(i, current, upcoming, fresh)
         return fresh
+
+    def window(self, three: tuple[Place, Place, Place], steps: tuple[int, int], depth: int = 0) -> list[FoundPoint]:
+        """Special points between which modes cross the axis and return, about the middle one of three places at which as many
+        grow: real parts bend towards zero there, and the steps are halved until the numbers differ."""
+        numbers = [place.signs(self.neutral) for place in three]
+        if len({len(place.spectrum) for place in three}) > 1:
+            return []
+        if len(set(numbers)) > 1:
+            return []
+        lengths = [float(np.linalg.norm(b.point.y - a.point.y)) for a, b in pairwise(three)]
+        spectrum = Spectrum.of(np.array([place.matrix for place in three]))
+        if depth == WINDOW or not hidden(np.array([0.0, *np.cumsum(lengths)]), spectrum, np.array([1]))[0]:
+            return []
+        between = [self._middle(a, b) for a, b in pairwise(three)]
+        if between[0] is None or between[1] is None:
+            return []
+        five = (three[0], between[0], three[1], between[1], three[2])
+        numbered = (steps[0], steps[0], steps[1], steps[1])
+        numbers = [place.signs(self.neutral) for place in five]
+        differ = [k for k in range(4) if numbers[k] != numbers[k + 1]]
+        if differ:
+            return [point for k in differ for point in self.between(numbered[k], five[k], five[k + 1])]
+        k = min(
+            range(3), key=lambda k: float(np.abs(without_neutral(five[k + 1].spectrum, self.neutral).real).min(initial=np.inf))
+        )
+        return self.window((five[k], five[k + 1], five[k + 2]), (numbered[k], numbered[k + 1]), depth + 1)
 
     def _explained(self, current: Place, upcoming: Place, found: list[FoundPoint]) -> bool:
         pairs = sum(one.kind == HOPF for one in found)

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from draisine.errors import ModelError, SolverError
 from draisine.numerics.root_finding import bracketed_root
-from draisine.stability.periodic.shooting import Shot, close_orbit
+from draisine.stability.periodic.shooting import Shot, close_orbit, shoot
 
 Array = NDArray[np.float64]
 
 ROUNDS = 8
+LEAST_SHARE = 1e-3  # of the way to a value of the parameter, in one step
 ACCURACY = 1e-10  # of the motions, relative to their size
 RESOLVED = 1e-9  # of a length, relative to that of the step
 LEVEL = 1e-7  # slopes of the parameter below this on both sides are zero: a family at one value
@@ -114,6 +115,34 @@ def arcs_of(shots: Sequence[Shot]) -> list[Arc]:
     for shot in shots[1:]:
         tangents.append(tangent_at(shot, weights, tangents[-1]))
     return [Arc(shots[i], shots[i + 1], weights, (tangents[i], tangents[i + 1])) for i in range(len(shots) - 1)]
+
+
+def at_value(near: Shot, value: float) -> Shot:
+    """The motion of a family with a value of the parameter, from one nearby; in several steps where one fails."""
+    now = near
+    share = 1.0
+    while (left := value - value_of(now)) != 0.0:
+        try:
+            found = _moved(now, share * left if share < 1.0 else left)
+        except (ModelError, SolverError):
+            share *= 0.5
+            if share < LEAST_SHARE:
+                raise
+            continue
+        if share == 1.0:
+            p = found.p.copy()
+            p[found.flow.parameter_index] = value  # without the rounding of sums
+            return shoot(found.flow, found.conditions, list(found.nodes), found.period, p)
+        now, share = found, min(1.0, 2.0 * share)
+    return now
+
+
+def _moved(now: Shot, change: float) -> Shot:
+    """The motion with the parameter changed by an amount."""
+    row = np.zeros((1, now.unknowns))
+    row[0, -1] = 1.0
+    begun = now.stepped(now.step(row, np.array([change / now.flow.size])))
+    return close_orbit(begun, 1e-8, ROUNDS, row, np.zeros(1))
 
 
 def crossed_minimum(function: Callable[[float], float], three: tuple[float, float, float], looks: int) -> float | None:
