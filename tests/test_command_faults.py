@@ -310,11 +310,12 @@ def test_a_reader_that_closes_the_pipe_is_no_error():
     lister.stderr.close()
 
 
-def test_sys_exit_in_a_control_ends_the_program_with_its_status():
+@pytest.mark.parametrize("control", ["Sampled(lambda *_: sys.exit(3), 100)", "EveryStage(lambda *_: sys.exit(3))"])
+def test_sys_exit_in_a_control_ends_the_program_with_its_status(control):
     """It is no error of the control, and no run that FINISHED."""
     code = (
         "import sys, draisine as dr\n"
-        "dr.simulate(dr.gallery.bicycle(), 1.0, start={'speed': 5.0}, control=dr.control.Sampled(lambda *_: sys.exit(3), 100))\n"
+        f"dr.simulate(dr.gallery.bicycle(), 1.0, start={{'speed': 5.0}}, control=dr.control.{control})\n"
         "print('went on')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
