@@ -142,10 +142,13 @@ COUNTS = [
     "certify rolling_disk --states 1000000000000",
     f"certify rolling_disk --states {HUGE}",
     f"atlas bicycle --over lean=0:0.8:3 --over speed=1:10:3 --friction {HUGE}",
+    "map bicycle --over speed=0:10:1000000 --over trail=0:0.2:1000000",
+    "atlas bicycle --over lean=0:0.8:100000 --over speed=1:10:100000",
+    f"show {'a' * 100_000}",
 ]
 
 
-@pytest.mark.parametrize("line", COUNTS, ids=lambda line: line.replace(HUGE, "10^400"))
+@pytest.mark.parametrize("line", COUNTS, ids=lambda line: line.replace(HUGE, "10^400")[:80])
 def test_numbers_that_no_computer_holds_are_refused_at_once(line, capsys):
     began = time.process_time()
     try:
@@ -246,6 +249,51 @@ def test_a_command_is_interrupted_from_its_first_moment_on(command, module):
     assert ended(run, module) == (130, "interrupted\n")
 
 
+def test_an_interruption_that_a_compiled_module_replaces_is_one():
+    """NumPy raises an ImportError where the interruption comes while it is imported."""
+    code = (
+        "import os, signal, sys, runpy\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == {module!r}:\n"
+        "            try: os.kill(os.getpid(), signal.SIGINT)\n"
+        "            except KeyboardInterrupt: raise ImportError('importing the C-extensions failed') from None\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "sys.argv = ['-m', 'show', 'bicycle']\n"
+        "runpy.run_module('draisine', run_name='__main__')\n"
+    )
+    for module in ("draisine.cli.parser", "numpy"):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(module=module)], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (130, "interrupted\n"), module
+
+
+@pytest.mark.parametrize("line", ["export damped_pendulum --lang c,fmu --out .", "equations damped_pendulum --out doc.html"])
+def test_what_cannot_be_written_leaves_nothing_behind(line, tmp_path):
+    """A file that is cut off by a full disk would look like one that is complete."""
+    resource = pytest.importorskip("resource")
+    done = subprocess.run(
+        [sys.executable, "-m", "draisine", *line.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )
+    assert done.returncode == 2 and "cannot write '" in done.stderr and "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the device is one of Linux")
+def test_output_that_cannot_be_written_is_an_error_with_its_reason():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "draisine", "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "draisine: the output cannot be written: No space left on device\n")
+
+
 def test_an_interruption_of_an_import_belongs_to_the_program_that_imports():
     code, said = ended(
         "sys.argv = ['script.py']\ntry:\n    import draisine\nexcept KeyboardInterrupt:\n    print('mine')\n", "lazy_loader"
@@ -262,11 +310,12 @@ def test_a_reader_that_closes_the_pipe_is_no_error():
     lister.stderr.close()
 
 
-def test_sys_exit_in_a_control_ends_the_program_with_its_status():
+@pytest.mark.parametrize("control", ["Sampled(lambda *_: sys.exit(3), 100)", "EveryStage(lambda *_: sys.exit(3))"])
+def test_sys_exit_in_a_control_ends_the_program_with_its_status(control):
     """It is no error of the control, and no run that FINISHED."""
     code = (
         "import sys, draisine as dr\n"
-        "dr.simulate(dr.gallery.bicycle(), 1.0, start={'speed': 5.0}, control=dr.control.Sampled(lambda *_: sys.exit(3), 100))\n"
+        f"dr.simulate(dr.gallery.bicycle(), 1.0, start={{'speed': 5.0}}, control=dr.control.{control})\n"
         "print('went on')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -3,10 +3,11 @@
 import atexit
 import gc
 import os
+import signal
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
-INTERRUPTED = 130  # as in cli/terminal.py, which may not be loaded yet
+INTERRUPTED, WRONG = 130, 2  # as in cli/terminal.py, which may not be loaded yet
 _status: list[int] = []  # of the command, once it has ended
 
 
@@ -33,6 +34,18 @@ if sys.argv[:1] == ["-m"] or __name__ == "__main__" or os.path.basename(*sys.arg
     gc.set_threshold(*COLLECTION_THRESHOLDS)
 
 
+_interruptions: list[int] = []
+
+
+def _interrupt(number: int, _frame: Any) -> NoReturn:
+    """What Python does at Ctrl-C, and a note of it.
+
+    Compiled modules that are interrupted while they are imported raise another error in place of it: NumPy an ImportError.
+    """
+    _interruptions.append(number)
+    raise KeyboardInterrupt
+
+
 def leave() -> NoReturn:
     """End as interrupted.
 
@@ -43,10 +56,16 @@ def leave() -> NoReturn:
     os._exit(INTERRUPTED)
 
 
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _interrupt)
 try:
     from draisine.cli.main import main  # takes a moment, in which Ctrl-C is no error
 except KeyboardInterrupt:
     leave()
+except Exception:
+    if _interruptions:
+        leave()
+    raise
 
 
 def run() -> int:
@@ -55,6 +74,12 @@ def run() -> int:
         code = main()
     except KeyboardInterrupt:
         leave()
+    except Exception:
+        if _interruptions:
+            leave()
+        raise
+    if code == WRONG and _interruptions:  # an error that took the place of the interruption
+        code = INTERRUPTED
     if code == INTERRUPTED:  # said by `main`; see `leave`
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

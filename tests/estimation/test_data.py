@@ -52,6 +52,21 @@ def test_every_table_gives_the_same_experiment(tmp_path):
     assert Experiment.of(frame).time[0] == 5.0 and Experiment.of(stamped).time[0] == 0.0  # stamps count from the first
 
 
+def test_stamps_of_several_time_zones_are_compared_in_utc(tmp_path):
+    """A log through the night in which clocks are set to summer time, 1 s apart; and one that changes its zone."""
+    nights = (
+        ["2024-03-31T01:59:58+01:00", "2024-03-31T01:59:59+01:00", "2024-03-31T03:00:00.000+02:00", "2024-03-31 03:00:01+02:00"],
+        ["2024-10-27T02:59:58+02:00", "2024-10-27T02:59:59+02:00", "2024-10-27T02:00:00+01:00", "2024-10-27T01:00:01Z"],
+    )
+    for stamps in nights:
+        path = tmp_path / "night.csv"
+        path.write_text("time,x\n" + "".join(f"{stamp},{k}\n" for k, stamp in enumerate(stamps)), encoding="utf-8")
+        for data in (path, {"time": stamps, "x": range(4)}):
+            assert Experiment.of(data).time.tolist() == [0.0, 1.0, 2.0, 3.0]
+    with pytest.raises(DataError, match="some stamps in the column of time 'time' have a time zone and others have none"):
+        Experiment.of({"time": [nights[0][0], "2024-03-31T03:00:00"], "x": [0, 1]})
+
+
 def test_netcdf_files(tmp_path):
     pytest.importorskip("h5py")
     labeled = pd.DataFrame({"lean": LEAN}, index=pd.Index(TIME, name="time")).to_xarray()

@@ -127,3 +127,16 @@ def test_mass_from_a_load_cell():
         start={"z1": 0.0, "x1_rate": 0.0, "z1_rate": 0.0},
     )
     assert abs(found["mass"] / 1.7 - 1.0) < 1e-6 and abs(found["length"] / 1.2 - 1.0) < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_profiles_end_where_the_likelihood_says(seed):
+    """x = k² t is linear in k²: the interval of k is the root of that of k², to the digits that are printed."""
+    random = np.random.default_rng(seed)
+    x, k = sp.symbols("x k")
+    model = dr.first_order("line", {x: k**2}, parameters={k: 1.0}, start={x: 0.0})
+    t, sigma, truth = np.linspace(0.2, 1.0, 5), random.uniform(0.05, 0.4), random.uniform(0.8, 1.2)
+    data = truth**2 * t + sigma * random.normal(size=5)
+    found = dr.estimate(model, {"time": t, "y": data}, ["k"], {"y": ("x", sigma)}).profile("k")
+    square, width = data @ t / (t @ t), 1.959963984540054 * sigma / np.sqrt(t @ t)
+    assert found.interval == pytest.approx(np.sqrt([square - width, square + width]), rel=2e-6)

@@ -104,6 +104,25 @@ def test_starts_that_do_not_precede_the_data_are_refused(spring):
     assert part.time.tolist() == [2.0, 3.0, 4.0] and part.start_time == 2.0
 
 
+@pytest.mark.parametrize("given", [None, "2 s", [0.0, 1.0]])
+def test_start_times_that_are_no_numbers_are_named(spring, given):
+    log = {"time": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0]}
+    with pytest.raises(dr.errors.ArgumentError, match="start_time: expected a number of seconds by the clock of the data"):
+        dr.estimate(spring, log, ["k"], {"y": ("x", 0.1)}, start_time=given)
+
+
+def test_samples_that_a_known_delay_moves_before_the_start_are_told(spring):
+    """Both by fits and by filters; the others are used."""
+    t = np.linspace(0.0, 2.0, 21)
+    log = {"time": t, "y": np.cos(t)}
+    late = dr.estimation.Sensor("x", 0.1, delay=0.25)
+    filtered = dr.filter(spring, log, measured={"y": late}, spread={"x": 1.0}, process={"v": 0.1})
+    fit = dr.estimate(spring, log, ["k"], {"y": late}, start={"x": 1.0, "v": 0.0})
+    for found in (filtered, fit):
+        assert any("move before the start are not used: 3 of y" in w for w in found.warnings)
+    assert len(filtered.time) == 18
+
+
 def test_a_start_with_a_unit_may_be_unknown():
     """As in `simulate`, texts are in any unit of the right dimension; here the start is estimated from them."""
     angle, rate, length = sp.symbols("angle rate length")

@@ -78,6 +78,18 @@ def _balanced(model: dr.Equations, noise: float, seed: int) -> dict[str, np.ndar
     }
 
 
+def test_windows_beyond_number_are_refused_at_once(inverted):
+    """Their edges alone would take all memory."""
+    log = {"time": np.linspace(0.0, 2.0, 21), "y": np.zeros(21)}
+    quantity = inverted.states[0].name
+    with pytest.raises(
+        dr.errors.ArgumentError, match=r"windows of 1e-09 s would be 2e\+09 in the 2 s of experiment; at most 1,000,000"
+    ):
+        dr.estimate(
+            inverted, log, [inverted.parameters[0].name], {"y": quantity}, method=dr.optimal.MultipleShooting(window=1e-9)
+        )
+
+
 def test_unstable_motion_is_refused_or_windowed(inverted):
     """With the recorded torque alone the pendulum leaves the data: one run is refused, windows find the gain."""
     data = _balanced(inverted, 0.05, 1)

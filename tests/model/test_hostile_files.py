@@ -11,7 +11,7 @@ import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.errors import ModelError
 from draisine.model.files import from_toml, to_toml
-from draisine.model.toml_files import MAX_MESSAGE
+from draisine.results.control_characters import MAX_MESSAGE
 
 KNOWN = ("refused", "read", "derived", "run")
 SMALL = ("chaplygin_sleigh", "four_bar", "unicycle", "rolling_disk")
@@ -136,3 +136,14 @@ def test_limits_can_be_raised(tmp_path):
     with pytest.raises(ModelError, match="a key of more than 1 parts; write tables, or raise the limit `depth`"):
         dr.read_model(path, depth=1)
     assert len(dr.read_model(path, bodies=3).freeze().bodies) == 3
+
+
+def test_outputs_of_outputs_take_the_time_of_their_number():
+    """Each is made of the one before, twice: written out, the last would have 2⁴⁰ terms."""
+    chain = "".join(f'o{k} = "(o{k - 1} + o{k - 1})/2"\n' for k in range(1, 41))
+    body = '[bodies.b]\nmass=1\ninertia=[1,1,1]\n[joints.x]\nkind="prismatic"\nparent="ground"\nchild="b"\naxis="x"\n'
+    text = f'name = "mean"\n{body}[outputs]\no0="x"\n{chain}'
+    began = time.process_time()
+    run = dr.simulate(from_toml(text, "mean.toml"), 1.0, start={"x": 0.25, "x_rate": 1.0})
+    assert run["o40"][-1] == pytest.approx(1.25, abs=1e-12)
+    assert time.process_time() - began < fuzz.PATIENCE

@@ -74,3 +74,22 @@ def test_a_bicycle_starts_by_its_speed_alone() -> None:
     s, d = track.coordinates.at(run["rear_wheel_place_x"], run["rear_wheel_place_y"])
     assert abs(math.remainder(s[0], track.length)) < 0.1 and abs(d[0]) < 0.1
     assert math.remainder(s[-1] - s[0], track.length) == pytest.approx(1.5, abs=0.1)
+
+
+def test_joints_at_places_given_by_parameters_do_not_move_over_the_ground() -> None:
+    """The names in the place of a hinge are no coordinates: the pendulum swings as one at a place given in numbers."""
+    rng = np.random.default_rng(3)
+    for axis in "xyz":
+        a, b = rng.uniform(-1, 1, 2)
+        ends = []
+        for place in ((a, b, 0), ("a", "b", 0)):
+            m = dr.Model("pendulum")
+            m.parameter("a", a, "m")
+            m.parameter("b", b, "m")
+            m.gravity(9.81)
+            m.body("bob", 1.0, center_of_mass=(0.3, 0.2, 0.1), inertia=(0.1, 0.1, 0.1))
+            m.revolute("angle", "ground", "bob", axis=axis, at=place)
+            m.output("height", "position_x(bob) + position_z(bob)", "m")
+            run = dr.simulate(from_toml(to_toml(m)), 0.5, start={"angle": 0.3, "angle_rate": 1.0})
+            ends.append([run["angle"][-1], run["height"][-1]])
+        assert ends[0] == pytest.approx(ends[1], abs=1e-10)

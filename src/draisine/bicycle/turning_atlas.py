@@ -34,6 +34,7 @@ from draisine.stability.steady_problem import SteadyMotion, steady_near
 
 Array = NDArray[np.float64]
 
+MOST_TURNS = 4_000_000  # of an atlas, held in memory with all columns
 TURN_INPUTS = ("steer_torque", "pedal_torque")
 TURNS: dict[str, ArrayLike] = {"lean": np.linspace(0.0, 0.8, 41), "speed": np.linspace(1.0, 10.0, 46)}
 
@@ -168,6 +169,8 @@ def _grid(e: Equations, axes: Mapping[str, ArrayLike]) -> Grid:
             raise ArgumentError(f"{e.name}: the values of {name!r} must be a sequence of finite, increasing numbers")
         values.append(row)
     first, second = axes
+    if (count := values[0].size * values[1].size) > MOST_TURNS:
+        raise ArgumentError(f"{e.name}: an atlas has at most {MOST_TURNS:,} pairs of values, got {count:,}; give fewer")
     for name, other in ((first, second), (second, first)):
         ContinuationProblem(e, name, {other: 0.0})  # raises for quantities that cannot be fixed
     return Grid((first, second), values[0], values[1])

@@ -6,17 +6,19 @@ with --json there is one JSON value on stdout and nothing else. `cli/terminal.py
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO
 
 from draisine.cli.parser import COMMANDS, action, parser, shortened_options, similar_commands
 from draisine.cli.terminal import DONE, INTERRUPTED, code_of
 from draisine.errors import DraisineError
-from draisine.results.control_characters import escaped
+from draisine.results.control_characters import escaped, fitted
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,13 +47,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader of the output has closed it, as `| head` does; this is no error
         sys.stderr.close()
         return DONE
-    except (DraisineError, OSError) as problem:
+    except (DraisineError, OSError, MemoryError) as problem:
         # errors with a cause and a cure in the message
         logging.getLogger("draisine").debug("raised here", exc_info=True)
         meant = " or ".join(shortened_options(given.command, rest, str(problem)))
         cure = f"; if {meant} is meant, write it in full" if meant else ""
-        print(f"draisine: {escaped(str(problem))}{cure}", file=sys.stderr)
+        with suppress(OSError):  # where nothing can be written, the status says it
+            print(f"draisine: {fitted(escaped(_said(problem)))}{cure}", file=sys.stderr, flush=True)
         return code_of(problem)
+
+
+def _said(problem: Exception) -> str:
+    if isinstance(problem, MemoryError):
+        return f"not enough memory{f' ({problem})' if str(problem) else ''}; ask for fewer values"
+    if (
+        isinstance(problem, OSError)
+        and problem.errno in (errno.ENOSPC, errno.EFBIG)
+        and problem.filename is None
+        and problem.strerror
+    ):
+        return f"the output cannot be written: {problem.strerror}"
+    return str(problem)
 
 
 def _nowhere() -> TextIO:

@@ -169,13 +169,16 @@ def _speeds(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
 
 def _measured_point(name: str, outputs: dict[str, Expr]) -> str:
     """The first point or body whose velocity an output measures, directly or through another output."""
-    for part in walk(outputs[name]):
-        if isinstance(part, Call) and part.function[:-2] in ("velocity", "body_velocity"):
+    seen, parts = {name}, [iter(walk(outputs[name]))]  # each output once: their tree may be as wide as 2 to their number
+    while parts:
+        part = next(parts[-1], None)
+        if part is None:
+            parts.pop()
+        elif isinstance(part, Call) and part.function[:-2] in ("velocity", "body_velocity"):
             return str(part.arguments[0])
-        if isinstance(part, Name) and part.identifier in outputs and part.identifier != name:
-            found = _measured_point(part.identifier, outputs)
-            if found:
-                return found
+        elif isinstance(part, Name) and part.identifier in outputs and part.identifier not in seen:
+            seen.add(part.identifier)
+            parts.append(iter(walk(outputs[part.identifier])))
     return ""
 
 

@@ -28,6 +28,7 @@ from draisine.results.trajectory import Trajectory
 Reals = NDArray[np.float64]
 
 TEXTS = (".csv", ".txt", ".log")
+_ZONE = re.compile(r":\d\d(?:[.,]\d+)? ?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # of a time stamp
 TIMES = ("time", "t", "timestamp", "time_stamp", "datetime", "seconds")  # names of the column of time
 _HEADER = re.compile(r"^\s*(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?\s*$")
 
@@ -342,7 +343,14 @@ def _seconds(values: Any, unit: str, column: str, name: str) -> Reals:
             )
         return array.astype(float) * made.scale
     pandas = require("pandas", "time stamps")
-    stamps = pandas.to_datetime(pandas.Series(array), errors="coerce", format="ISO8601" if array.dtype.kind in "OU" else None)
+    # stamps of several zones, as before and after a change to summer time, are compared in UTC
+    zoned = [bool(_ZONE.search(cell)) for cell in map(str, array) if ":" in cell]
+    if any(zoned) and not all(zoned):
+        raise DataError(
+            f"{name}: some stamps in the column of time {column!r} have a time zone and others have none; give it to all"
+        )
+    form = "ISO8601" if array.dtype.kind in "OU" else None
+    stamps = pandas.to_datetime(pandas.Series(array), errors="coerce", format=form, utc=any(zoned))
     if stamps.isna().all():
         raise DataError(f"{name}: the column of time {column!r} has neither numbers nor time stamps, but {array[0]!r}")
     elapsed = (stamps - stamps.iloc[0]).dt.total_seconds()

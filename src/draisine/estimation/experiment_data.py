@@ -116,9 +116,13 @@ class Recording:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about the data: samples that are no numbers, inputs that are needed beyond their record."""
+        """Warnings about the data: samples that are no numbers, or before the start; inputs needed beyond their record."""
         used = dict.fromkeys([*(c.column for c in self.channels), *(drive.column for drive in self.recorded.values())])
-        return (*(text for column in used for text in self.experiment.not_numbers(column)), *self._beyond_record)
+        texts = [text for column in used for text in self.experiment.not_numbers(column)]
+        left = [f"{n} of {c.column}" for n, c in zip(self.dropped, self.channels, strict=False) if n]
+        if left:
+            texts.append(f"{self.name}: samples that offsets or delays move before the start are not used: {', '.join(left)}")
+        return (*texts, *self._beyond_record)
 
     @property
     def _beyond_record(self) -> tuple[str, ...]:

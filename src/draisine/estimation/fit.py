@@ -264,11 +264,6 @@ class Fit(Result):
             found.append(f"residuals are not white: {reported}; the model is incomplete, or the noise is not white")
         for recording in self.problem.recordings:
             found += recording.warnings
-            left = [f"{n} of {c.column}" for n, c in zip(recording.dropped, recording.channels, strict=False) if n]
-            if left:
-                found.append(
-                    f"{recording.name}: samples that offsets or delays move before the start are not used: {', '.join(left)}"
-                )
         low, high = self.problem.bounds
         for name, value, a, b, size in zip(self.names, self.outcome.unknowns, low, high, self.problem.sizes, strict=True):
             if min(value - a, b - value) <= 1e-6 * size:

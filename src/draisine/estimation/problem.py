@@ -398,9 +398,9 @@ def recording_of(
     recorded, constants = _inputs(equations, experiment, inputs)
     values = np.column_stack([experiment.columns[c.column] for c in channels])
     given = start_time if experiment.start_time is None else experiment.start_time
-    if isinstance(given, str):
+    begin = None if isinstance(given, str) else number_in(given, where="start_time")
+    if begin is None:
         raise ArgumentError(f"start_time: expected a number of seconds by the clock of the data, got {given!r}")
-    begin = float(given)
     rows = rows_of(experiment.time, values, [c.calibration for c in channels], begin, every_row)
     for c, column in zip(channels, rows.values.T, strict=True):
         if not np.isfinite(column).any():

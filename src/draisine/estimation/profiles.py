@@ -19,7 +19,7 @@ Reals = NDArray[np.float64]
 
 NARROW = 1e-3  # of a standard deviation: width of the prior that pins an unknown
 ROUNDS = 8  # of the search for an end of the interval
-CLOSE = 1e-3  # of the quantile
+CLOSE = 1e-5  # of the quantile
 LOOSE = 0.05  # of the quantile: accepted when the rounds are used up
 
 

@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import DataError
+from draisine.errors import ArgumentError, DataError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.inputs import Interpolation, coefficients, sample_positions
-from draisine.numerics.direct_methods import MultipleShooting, breaks_of
+from draisine.numerics.direct_methods import MOST_INTERVALS, MultipleShooting, breaks_of
 
 Reals = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -168,4 +168,10 @@ def window_edges(recording: Recording, method: MultipleShooting) -> Reals:
     begin, last = recording.begin, recording.end
     if method.window is None:
         return edges_of(recording, begin + (last - begin) * breaks_of(method.intervals)[1:-1])
-    return edges_of(recording, np.linspace(begin, last, max(round((last - begin) / method.window), 1) + 1)[1:-1])
+    count = (last - begin) / method.window
+    if count > MOST_INTERVALS:
+        raise ArgumentError(
+            f"MultipleShooting: windows of {method.window:g} s would be {count:.3g} in the {last - begin:g} s of "
+            f"{recording.name}; at most {MOST_INTERVALS:,} are taken, give longer ones"
+        )
+    return edges_of(recording, np.linspace(begin, last, max(round(count), 1) + 1)[1:-1])

@@ -44,7 +44,7 @@ from draisine.model.model import Model
 from draisine.model.shapes import shape_table
 from draisine.model.system import System
 from draisine.model.toml_files import MAX_DEPTH, flattened, lines, parse_toml, section, with_line
-from draisine.results.files import read_text
+from draisine.results.files import read_text, write_text
 
 if TYPE_CHECKING:
     from draisine.model.contact.paths import GroundPath
@@ -71,7 +71,7 @@ def write_model(model: Model | System, path: str | Path) -> None:
     if not isinstance(path, str | Path):
         raise ArgumentError(f"write_model: expected the name of a file such as 'cart.toml', got {path!r}")
     target = Path(path)
-    target.write_text(text_of(_described(model), target.parent), encoding="utf-8")
+    write_text(target, text_of(_described(model), target.parent))
 
 
 def from_toml(

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Call, Expr, Name, Number, did_you_mean
+from draisine.expr.expression import Call, Expr, Name, Number, did_you_mean, names
 from draisine.model.dimensions import MEASURES, Dimensions
 from draisine.model.items import Joint, Output, Vector
 from draisine.model.quantities import Amount, amount_in, expression_of
@@ -109,20 +109,24 @@ class ItemRegistry:
         hint = did_you_mean(measure.identifier, self._units_of_joints()) if isinstance(measure, Name) else ""
         raise ModelError(f"{where}: the unit of '{measure}' is unknown; give it, for example unit='m' or unit='rad'{hint}")
 
-    def _dimensions(self, law: bool = False) -> Dimensions:
-        """The dimensions of expressions, from the units of what the description has by now."""
-        kinds = ("parameters", "dependent_parameters", "inputs")
-        declared = {item.name: item.unit for kind in kinds for item in self._items[kind].values()}
-        outputs = {item.name: item.unit for item in self._items["outputs"].values()} if law else {}
+    def _dimensions(self, amount: Expr, law: bool = False) -> Dimensions:
+        """The dimensions of what is in an expression, from the units of what the description has by now."""
+
+        def units(*kinds: str) -> dict[str, str]:
+            return {name: self._items[kind][name].unit for kind in kinds for name in used if name in self._items[kind]}
+
+        used = sorted(names(amount))
+        declared = units("parameters", "dependent_parameters", "inputs")
+        outputs = units("outputs") if law else {}
         return Dimensions({"t": "s", **self._units_of_joints(), **outputs}, declared, law)
 
     def _check_unit(self, amount: Expr, unit: str | None, where: str) -> None:
         """Check the declared units of parameters in an amount, where the finished description does not show its place."""
-        self._dimensions().check(amount, unit, where)
+        self._dimensions(amount).check(amount, unit, where)
 
     def _check_output(self, output: Output) -> None:
         """Check the unit of an output as far as its quantities are defined; `freeze` checks it again."""
-        self._dimensions(law=True).check_output(output)
+        self._dimensions(output.expression, law=True).check_output(output)
 
 
 _TEXTS = ("name", "unit", "along", "level", "action", "rate", "order", "description")

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from draisine.errors import ArgumentError, DraisineError
+from draisine.results.control_characters import MAX_MESSAGE, fitted
 from draisine.results.files import MAX_BYTES
 
 MAX_DEPTH = 50  # parts of a dotted key
-MAX_MESSAGE = 1200  # characters, which fit a screen
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _PART = r"""(?:[A-Za-z0-9_-]++|"[^"\\\n]*+"|'[^'\n]*+')"""  # possessive: no way back
 _PATH = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
@@ -74,8 +74,7 @@ def _syntax(message: str, text: str, source: str) -> str:
 
 def with_line(source: str, text: str, message: str, words: Mapping[str, str] | None = None) -> str:
     """A message with the file and, where it names an item of the file, the line. One that quotes too much is shortened."""
-    if len(message) > MAX_MESSAGE:
-        message = f"{message[: MAX_MESSAGE // 2]} … {message[-MAX_MESSAGE // 2 :]}"
+    message = fitted(message)
     line = line_of(text, message, words or {})
     return f"{source}: {message}" if line is None else f"{source}, line {line}: {message}"
 

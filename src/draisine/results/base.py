@@ -6,11 +6,13 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.errors import ArgumentError, DraisineError, require
+from draisine.results.files import replacing
 from draisine.results.status import Status
 
 if TYPE_CHECKING:
@@ -63,7 +65,8 @@ class Result(Uncached):
         if suffix in FIGURES and plot is not None:
             plot().save(path)
         elif suffix in TABLES:
-            _write(self._table(), path, suffix)
+            with replacing(Path(path)) as draft:
+                _write(self._table(), draft, suffix)
         else:
             known = ", ".join((*TABLES, *FIGURES) if plot is not None else TABLES)
             raise ArgumentError(

@@ -13,6 +13,7 @@ from draisine.errors import DraisineError, ModelError
 # C0 and C1 but for tab and line end, separators of lines and paragraphs, embeddings, overrides and isolates of the writing
 # direction, and surrogates, which UTF-8 cannot encode
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+MAX_MESSAGE = 1200  # characters, which fit a screen
 _BREAK = re.compile(r"[ \t]*\n\s*|\t+")
 
 
@@ -35,6 +36,15 @@ def refuse_control_characters(what: str, text: str, error: type[DraisineError] =
     found = _CONTROL.search(text)
     if found is not None:
         raise error(f"{what} has the control character {found[0]!r}; delete it")
+
+
+def fitted(text: str) -> str:
+    """The text, without its middle where it does not fit a screen.
+
+    >>> len(fitted("a" * 10_000)) < 1300
+    True
+    """
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE // 2]} … {text[-MAX_MESSAGE // 2 :]}"
 
 
 def one_line(text: str) -> str:

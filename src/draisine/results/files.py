@@ -78,6 +78,9 @@ FULL = (errno.EFBIG, errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno
 def replacing(target: Path) -> Iterator[Path]:
     """A temporary file beside `target`, which replaces it if the block succeeds and is deleted otherwise."""
     target = target.resolve()  # of a link the target is replaced
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target  # a terminal or a pipe, in whose place nothing can be put
+        return
     _check_directory(target)
     draft = target.with_name(f".{target.stem[:100]}-{os.urandom(6).hex()}{target.suffix}")
     try:
@@ -86,12 +89,25 @@ def replacing(target: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.replace(draft, target)
     except OSError as problem:
-        if problem.errno is None or problem.errno not in FULL:
+        if problem.errno is None or (problem.errno not in FULL and problem.filename != str(draft)):
             raise
+        if problem.errno not in FULL:
+            raise type(problem)(problem.errno, problem.strerror, str(target)) from None
         why = os.strerror(problem.errno)  # of a write that fails the system names no file
         raise OSError(f"cannot write {str(target)!r}: {why}; free some space, or choose another directory") from problem
     finally:
         draft.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file, completely or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file, completely or not at all."""
+    with replacing(Path(path)) as draft:
+        draft.write_bytes(data)
 
 
 def format_of(path: Path, more: str = "") -> ModuleType:

@@ -31,6 +31,7 @@ from draisine.errors import ArgumentError, ExportError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.results.files import write_text
 from draisine.simulation.initial.result import Start
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.mode_machine import (
@@ -99,7 +100,7 @@ def write_machine(
             paths.append(write_fmu(e, start.x, folder, description, contact_sources(e, start, allowed)))
             continue
         for name, text in (c_files if lang.lower() == "c" else javascript_files)(e, start, allowed).items():
-            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+            write_text(folder / name, text)
             paths.append(folder / name)
     return paths
 

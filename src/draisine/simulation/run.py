@@ -408,6 +408,8 @@ class _Driver:
             elif reason != layout.PAUSED:
                 if self._jumps is not None and self._jumps.failure is not None:
                     raise self._jumps.failure
+                if self._failure is not None and not isinstance(self._failure, Exception | KeyboardInterrupt):
+                    raise self._failure  # as `sys.exit` in a control
                 return reason
             elif self._only_samples and stepper.sample_count >= stepper.samples:
                 return layout.PAUSED

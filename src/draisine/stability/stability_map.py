@@ -12,6 +12,7 @@ Every pair of values has its steady motion and its exact linear model. Stability
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ _KINDS = (
     "no steady motion",
     "not computed",
 )
+MOST_PAIRS = 25_000_000  # whose map is held in memory
 FORCES = 60  # largest number of values of each quantity at which contact forces are computed
 _BICYCLE = ("stable", "capsize", "weave", "weave and capsize", "falls without oscillation", *_KINDS[UNDECIDED:])
 
@@ -212,6 +214,9 @@ def stability_map(
     described = model.freeze() if isinstance(model, Model) else model
     if chunk < 1:
         raise ArgumentError(f"chunk: at least one pair, got {chunk}")
+    count = math.prod(len(given) for given in values.values())
+    if count > MOST_PAIRS:
+        raise ArgumentError(f"a stability map has at most {MOST_PAIRS:,} pairs of values, got {count:,}; give fewer")
     job = ClassificationJob(described, values, fixed, tuple(free), near, parameters, tuple(states), growth, chunk)
     family, shape = job.family(), job.shape
     found = Classification.empty(shape[0] * shape[1], growth)

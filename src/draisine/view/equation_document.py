@@ -10,6 +10,7 @@ from draisine.errors import ArgumentError
 from draisine.model.model import Model
 from draisine.model.system import System
 from draisine.program.equations import Equations
+from draisine.results.files import write_bytes, write_text
 from draisine.symbolic.rendering.document import Picture, document
 from draisine.symbolic.rendering.formats import TEXTS
 from draisine.symbolic.rendering.latex import typeset
@@ -46,13 +47,13 @@ def write_equations(
     drawn = None if isinstance(model, Equations) or not picture or kind == "sympy" else _picture(model, at, path.stem)
     doc = document(model, drawn)
     if kind == "pdf":
-        path.write_bytes(typeset(doc))
+        write_bytes(path, typeset(doc))
         return [path]
-    path.write_text(TEXTS[kind](doc), encoding="utf-8")
+    write_text(path, TEXTS[kind](doc))
     if drawn is None or kind == "html":
         return [path]
     beside = path.with_name(f"{drawn.file}.{'pdf' if kind == 'latex' else 'svg'}")
-    beside.write_bytes(drawn.pdf if kind == "latex" else drawn.svg.encode())
+    write_bytes(beside, drawn.pdf if kind == "latex" else drawn.svg.encode())
     return [path, beside]
 
 

@@ -21,6 +21,7 @@ from draisine.errors import ExportError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.results.files import replacing, write_text
 
 CASADI, FMU = "casadi", "fmu"  # files that are not source
 
@@ -34,11 +35,12 @@ def write(program: Program | LinearSolveProgram, lang: str, folder: Path, guide:
         target = language(lang)
         path, text = folder / file_name(program, target), source_text(program, target, guide)
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        write_text(path, text)
         return path
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{letters(program.name)}.casadi"
-    as_casadi(program).save(str(path))
+    with replacing(path) as draft:
+        as_casadi(program).save(str(draft))
     return path
 
 

@@ -36,6 +36,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import switching_functions
 from draisine.results.channel import per_second
+from draisine.results.files import replacing
 
 _FLAGS = ("-std=c99", "-O1", "-shared", "-fPIC", "-fvisibility=hidden")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same file for the same model
@@ -78,7 +79,7 @@ def write_fmu(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{unit.identifier}.fmu"
     binary = _binary(unit.identifier, {n.removeprefix("sources/"): c for n, c in contents.items() if n.startswith("sources/")})
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with replacing(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in ({n: c.encode() for n, c in contents.items()} | binary).items():
             archive.writestr(zipfile.ZipInfo(name, _WHEN), content, zipfile.ZIP_DEFLATED)
     return path

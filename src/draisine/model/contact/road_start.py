@@ -72,7 +72,8 @@ def _moved(c: Coordinate, default: float) -> Coordinate:
 
 
 def _placement(joint: Joint) -> Placement | None:
-    """None for a joint that does not move a body freely over the ground."""
+    """None for a joint that does not move a body freely over the ground, such as one at a place given by parameters."""
+    own = {c.name for c in joint.coordinates}
     match joint.chain:
         case (Float() as free, *_):
             w, x, y, z = (next(c for c in joint.coordinates if c.name == name) for name in free.quaternion)
@@ -80,9 +81,9 @@ def _placement(joint: Joint) -> Placement | None:
             return Placement(free.position[0], free.position[1], (w.name, z.name) if upright else ())
         case (Glide() as free, *_):
             return Placement(*free.position, (free.heading,))
-        case (Translate((Name(x), Name(y), _)), Rotate("z", Name(turn)), *_):
+        case (Translate((Name(x), Name(y), _)), Rotate("z", Name(turn)), *_) if own >= {x, y, turn}:
             return Placement(x, y, (turn,))
-        case (Translate((Name(x), Name(y), _)), *_):
+        case (Translate((Name(x), Name(y), _)), *_) if own >= {x, y}:
             return Placement(x, y, ())
     return None
 

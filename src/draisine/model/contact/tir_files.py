@@ -25,6 +25,7 @@ from pathlib import Path
 from draisine.errors import ArgumentError, DataError, ModelError
 from draisine.expr.expression import Number
 from draisine.model.contact.magic_formula import COEFFICIENTS, RANGES, SIDES, UNITS, MagicFormula
+from draisine.results.files import write_text
 
 MOST_BYTES = 1_000_000
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
@@ -190,7 +191,7 @@ def write_tir(tire: MagicFormula, path: str | os.PathLike[str]) -> None:
             found = model + found
         rows += [f"[{section}]", *found] if found else []
     rows += ["[OTHER]", *(f"{name} = {value!r}" for name, value in left.items())] if left else []
-    Path(path).write_text("\n".join(rows) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(rows) + "\n")
 
 
 def _without_key(tire: MagicFormula) -> str:

@@ -23,6 +23,7 @@ from draisine.model.model import Model
 from draisine.model.robots.mass_properties import Array, MassProperties, Pose
 from draisine.model.robots.robot import MARGIN, UNLIMITED
 from draisine.model.system import System
+from draisine.results.files import write_text
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -41,7 +42,7 @@ def write_urdf(model: Model | System, path: str | Path) -> None:
         raise ArgumentError(f"write_urdf: expected a model of bodies and joints, got {model!r}")
     writer = _Writer(system, Path(path))
     text = writer.text()
-    Path(path).write_text(text, encoding="utf-8")
+    write_text(path, text)
     if writer.lost:
         warnings.warn(f"{path}: URDF cannot say {', '.join(writer.lost)}; the file is without them", stacklevel=2)
 
