@@ -105,3 +105,11 @@ def test_friction_that_locks_is_named_with_any_tolerance(count: int, number: int
         run = dr.simulate(falling_bicycle(0.6), 3.0, start=start, method=dr.methods.Auto(rtol=rtol, atol=1e-3 * rtol))
         assert run.status.kind == "CONTACT_INCONSISTENT", run.status
         assert "rear_wheel" in run.status.message and "grip" in run.status.message and "Painlevé" in run.status.message
+
+
+@pytest.mark.parametrize(("number", "until", "most"), [(41, 0.34, 4), (27, 0.5, 8), (6, 0.4, 6)])
+def test_slips_that_begin_take_few_attempts(number: int, until: float, most: int) -> None:
+    """A wheel begins to slip, in one of these runs both: first steps have lengths at which the stages are found."""
+    run = dr.simulate(falling_bicycle(0.6), until, start=drawn_falls(100)[number], samples=[0.0, until])
+    assert any(mode == "slip" for change in run.modes for mode in change.modes.values())
+    assert run.statistics.rejected <= most

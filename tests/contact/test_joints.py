@@ -281,6 +281,22 @@ def test_stop_carries_a_load_until_it_is_lifted() -> None:
     assert run["z"][-1] == pytest.approx(10 * (3.0 - 1.962) ** 3 / 12, rel=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_loads_are_lifted_when_the_pull_is_their_weight(seed: int) -> None:
+    """Pulls that grow with the time at random rates: gravity and pull cancel to rounding errors of any sign."""
+    rng = np.random.default_rng(seed)
+    mass, rate = rng.uniform(0.5, 5.0), rng.uniform(5.0, 40.0)
+    m = dr.Model("lifted")
+    m.gravity(9.81)
+    m.prismatic("z", "ground", m.body("load", mass=mass), axis="z", limits=(0, None))
+    m.generalized_force("z", m.input("pull", "N"))
+    lifted = mass * 9.81 / rate
+    run = dr.simulate(m, 1.2 * lifted, inputs={"pull": f"{rate!r}*t"}, samples=[0.0, 1.2 * lifted])
+    assert run.status.kind == "FINISHED", run.status
+    assert changes(run, "z_low") == [(0.0, "stick"), (pytest.approx(lifted, abs=1e-12), "open")]
+    assert run["z"][-1] == pytest.approx(rate * (0.2 * lifted) ** 3 / (6.0 * mass), rel=1e-7)
+
+
 # ---------------------------------------------------------------- loops
 
 LINKS = {"crank": 1.0, "coupler": 4.0, "rocker": 3.0}  # m, and kg

@@ -20,6 +20,7 @@ from draisine.simulation.stepper.contact_laws import (
     open_with_host,
     resists,
     satisfies,
+    solve_choice,
     static,
     tangential_size,
 )
@@ -35,7 +36,7 @@ from draisine.simulation.stepper.contact_layout import (
 )
 
 ITERATIONS = 2000  # of the projections
-FEW = 8  # of them after which modes are tried first, and times as many
+FEW = 8  # of them after which modes are tried first, then after times as many, and after twice as many each time
 RELAXATION = 0.9
 CONVERGED = 1e-13  # relative change of forces
 MOST_ENUMERATED = 4  # contacts of which all combinations are tried
@@ -79,16 +80,27 @@ def solve_any(c: ContactModes) -> int:
 
 
 def iterate_to_modes(c: ContactModes) -> int:
-    """The modes that iterated forces show: FOUND, or INCONSISTENT where these are not right."""
+    """The modes that are presumed, or that iterated forces show: FOUND, or INCONSISTENT where these are not right."""
     for i in range(c.contacts):
         for w in range(2):
             c.best_direction[i, w] = c.direction[i, w]
     outcome = INCONSISTENT
-    if solve_by_projection(c):
+    if solve_presumed(c) or solve_by_projection(c):
         outcome = FOUND
         keep_best(c)
         prefer_sticking(c)
     return outcome
+
+
+def solve_presumed(c: ContactModes) -> bool:
+    """Whether all contacts stay closed, those that do not slip stick, and this is right: so it most often is after an impact."""
+    for i in range(c.contacts):
+        c.choice[i] = OPEN
+        if c.active[i] != 0:
+            c.choice[i] = SLIP if c.settled[i] != 0 else STICK
+            if not allowed(c, i, int(c.choice[i])):
+                return False
+    return solve_choice(c) and satisfies(c)
 
 
 def prefer_sticking(c: ContactModes) -> None:
@@ -187,7 +199,7 @@ def solve_by_projection(c: ContactModes) -> bool:
     done, count = 0, FEW
     while done < ITERATIONS:
         converged = iterate_forces(c, count)
-        done, count = done + count, FEW * FEW if done == 0 else ITERATIONS
+        done, count = done + count, FEW * FEW if done == 0 else 2 * count
         if converged:
             break
         for k in range(c.rows):

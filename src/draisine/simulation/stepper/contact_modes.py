@@ -64,7 +64,7 @@ from draisine.simulation.stepper.contact_slip import (
     zero_slip,
 )
 from draisine.simulation.stepper.explicit_rk import copy, first_nonfinite
-from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, Stepper
+from draisine.simulation.stepper.layout import CONTACT_UNSOLVED, CONTINUE, FRESH, MARGIN_GRID, Stepper
 from draisine.simulation.stepper.usual_modes import enter_usual_modes, leave_usual_modes
 
 CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
@@ -151,14 +151,17 @@ def strike_without_collision(s: Stepper) -> bool:
 
 
 def negligible_acceleration(s: Stepper, i: int) -> float:
-    """Along the normal of a contact, beside the accelerations and velocities of the mechanism: forces that cancel leave errors of
-    their own size, not of that of their sum."""
+    """Along the normal of a contact, beside the accelerations and velocities of the mechanism, and what its force gave in the
+    last step: forces that cancel leave errors of their own size, not of that of their sum."""
     c, row, motion = s.modes, int(s.modes.normal[i]), 0.0
-    gain = 0.0
+    gain, force = 0.0, 0.0
+    for at in range(2):
+        force = max(force, abs(s.margin[at * MARGIN_GRID, c.first_margin + 2 * i]))
     for j in range(c.velocities):
         gain, motion = max(gain, abs(c.row[row * c.velocities + j])), max(motion, abs(c.free[j]))
     speed = velocity_scale(s)
-    return max(NEGLIGIBLE, LOCATED * c.tolerance) * (abs(c.bias[row]) + gain * motion + speed * speed / c.length)
+    others = abs(c.bias[row]) + gain * motion + speed * speed / c.length
+    return max(NEGLIGIBLE, LOCATED * c.tolerance) * (others + c.delassus[row, row] * force)
 
 
 def passes(c: ContactModes, i: int) -> bool:

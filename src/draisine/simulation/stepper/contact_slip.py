@@ -13,7 +13,7 @@ import math
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.contact_laws import has_normal, tangential_size
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, OPEN, SLIP, SLIPPING, STICK, ContactModes
-from draisine.simulation.stepper.explicit_rk import copy, interpolate
+from draisine.simulation.stepper.explicit_rk import copy, evaluate, interpolate
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
 STILL = 300.0  # m/s times the relative tolerance: ε, well above the errors of integration
@@ -25,6 +25,8 @@ TURNING = (
     100.0  # times SLIPPING, which is the same of rounding errors: a slip that turns, or whose direction has no motion, is zero
 )
 MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
+FIRST_GROWTH = 0.4  # the same of a slip that begins, times ε, from where on Newton's iteration converges at once
+TRIED = 1e-3  # part of a step in which it is tried how fast a slip begins
 STRAIGHT = 1e-4  # tangent of the angle between a slip and its deceleration up to which it stops without turning
 PART_OF_STOP = 0.35  # of the time until it stops, in a step
 # The same where what a slip turns is nearly zero: an error in it matters less.
@@ -147,6 +149,53 @@ def begins_to_slip(c: ContactModes) -> bool:
     for i in range(c.contacts):
         found = found or (c.ways[i] > 1 and mode_of(c, i) == SLIP and c.mode[MODE_ENTRIES * i + 7] > 0.0)
     return found
+
+
+def limit_to_begin(s: Stepper) -> None:
+    """Shorten the first step of an implicit method where slips in two dimensions begin: their accelerations, and the growth of
+    these in a short time by the midpoint rule, show when they are as large as one step allows."""
+    c, last = s.modes, s.tableau.stages
+    if s.adaptive == 0 or s.dynamics == 0 or not begins_to_slip(c):
+        return
+    n, h = c.velocities, math.copysign(TRIED * s.h, s.end - s.t)
+    for i in range(c.contacts):
+        c.trial[i, 0], c.trial[i, 1] = along_direction(c, i), 0.0
+        for w in range(c.ways[i]):
+            t = int(c.tangential[i]) + w
+            rate = c.bias[t]
+            for j in range(n):
+                rate += c.row[t * n + j] * s.k[0, c.first_velocity + j]
+            c.trial[i, 1] += c.mode[MODE_ENTRIES * i + 2 + w] * rate
+    for part in range(2):
+        rates, length = s.k[0 if part == 0 else last], h if part == 1 else 0.5 * h
+        copy(s.x, s.point, s.width)
+        for j in range(s.states):
+            s.point[j] += length * rates[j]
+        if part == 0:
+            evaluate(s, s.t + length, last)
+    if s.aborted != 0:
+        return
+    load_terms_at(s, s.t + h)
+    longest = abs(s.h)
+    for i in range(c.contacts):
+        still = c.mode[MODE_ENTRIES * i + 7]
+        if c.ways[i] > 1 and mode_of(c, i) == SLIP and still > 0.0:
+            allowed = FIRST_GROWTH * still + abs(c.trial[i, 0])
+            rate = c.trial[i, 1] * math.copysign(1.0, h)
+            growth = (along_direction(c, i) - c.trial[i, 0] - rate * abs(h)) / (h * h)
+            root = rate * rate + 4.0 * growth * allowed
+            if root > 0.0 and rate + math.sqrt(root) > 0.0:
+                longest = min(longest, 2.0 * allowed / (rate + math.sqrt(root)))
+    s.h = math.copysign(longest, s.h)
+    load_terms(s)
+
+
+def along_direction(c: ContactModes, i: int) -> float:
+    """The slip along its first direction."""
+    total = 0.0
+    for w in range(c.ways[i]):
+        total += c.mode[MODE_ENTRIES * i + 2 + w] * c.speed[int(c.tangential[i]) + w]
+    return total
 
 
 def follow_slips(s: Stepper) -> int:

@@ -323,6 +323,7 @@ class Stepper(Record):
     convergence: float  # rate of Newton's iteration …
     newton_factor: float  # … and rate/(1 − rate), kept from step to step
     shrink_factor: float  # factor on a step whose iteration failed
+    longest_step: float  # since stages were not solved; 0 for any
     factor_h: float
     past_h: float
     accepted_h: float

@@ -15,7 +15,13 @@ from draisine.simulation.stepper.contact_modes import is_inside, note_contacts_b
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.contact_places import change_with_inertia, has_places
 from draisine.simulation.stepper.contact_saltation import change_modes_varied
-from draisine.simulation.stepper.contact_slip import begins_to_slip, follow_slips, limit_to_stops, shorten_for_slips
+from draisine.simulation.stepper.contact_slip import (
+    begins_to_slip,
+    follow_slips,
+    limit_to_begin,
+    limit_to_stops,
+    shorten_for_slips,
+)
 from draisine.simulation.stepper.event_isolation import find_crossings
 from draisine.simulation.stepper.events_and_samples import (
     begin_events,
@@ -141,7 +147,7 @@ def begin(s: Stepper) -> int:
             reason = change_modes_varied(s, -1)
         if reason != CONTINUE:
             return reason
-        start_margins(s)
+        start_margins(s, False)
     reason = initial_rates(s, m)
     if reason != CONTINUE:
         return reason
@@ -418,7 +424,7 @@ def restart(s: Stepper, m: Tableau) -> int:
         return reason
     copy(s.k[0], s.past[0], s.width)
     s.history_filled = 1
-    start_margins(s)
+    start_margins(s, s.needs_start_solve == 0 and s.dynamics != 0 and s.sliding == 0)
     if s.events > 0:
         copy(s.x, s.point, s.width)
         evaluate_events(s, s.t, s.grid[0])
@@ -427,7 +433,9 @@ def restart(s: Stepper, m: Tableau) -> int:
             return continue_implicitly(s, True)
         return STIFF if s.check_stiffness != 0 else CONTINUE
     if s.unilateral != 0:
-        s.nonstiff_steps = 0 if m.implicit != 0 else s.nonstiff_steps
+        if m.implicit != 0:
+            s.nonstiff_steps, s.accepted_h, s.longest_step = 0, 0.0, 0.0
+            limit_to_begin(s)
         lengthen(s, m)
         limit_to_stops(s)
     return CONTINUE
@@ -457,6 +465,8 @@ def begin_method(s: Stepper) -> int:
     reason = initial_rates(s, s.tableau)
     copy(s.k[0], s.past[0], s.width)
     s.history_filled = 1
+    if reason == CONTINUE and s.tableau.implicit != 0:
+        limit_to_begin(s)
     return reason
 
 

@@ -16,6 +16,7 @@ from draisine.simulation.stepper.layout import CLOSE_TO_BORDER, FIRST_PART, METH
 
 LEAST_LIMIT = 0.5
 STEPS_BEFORE = 2  # implicit steps before the first check: Jacobians are then those of the present modes
+STEPS_BETWEEN = 2  # from one check to the next
 PRODUCTS = 8  # with the Jacobian, of a power iteration …
 FIRST_PRODUCTS = 4  # … the first of which are not counted
 
@@ -48,13 +49,13 @@ def take_explicit(s: Stepper) -> None:
 def note_change(s: Stepper) -> None:
     s.method_time[min(s.method_changes, METHOD_TIMES - 1)] = s.t
     s.method_changes += 1
-    s.last_error, s.accepted_h, s.last_rejected = 1e-4, 0.0, 0
+    s.last_error, s.accepted_h, s.longest_step, s.last_rejected = 1e-4, 0.0, 0.0, 0
     s.stiff_steps, s.nonstiff_steps = 0, 0
 
 
 def may_be_explicit(s: Stepper) -> bool:
     """Whether the explicit method could make steps like the last one of the implicit method."""
-    if s.nonstiff_steps < STEPS_BEFORE or begins_to_slip(s.modes):
+    if s.nonstiff_steps < STEPS_BEFORE or s.nonstiff_steps % STEPS_BETWEEN != 0 or begins_to_slip(s.modes):
         return False
     return abs(s.h) * spectral_radius(s) < s.nonstiff_limit
 

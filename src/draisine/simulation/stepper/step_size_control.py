@@ -28,6 +28,8 @@ EPSILON = 2.220446049250313e-16
 SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 6.0, 0.02
 # Of implicit methods.
 MOST_GROWTH, MOST_SHRINKING = 8.0, 0.2
+FIRST_SHRINK, AGAIN_SHRINK = 0.1, 0.4  # where stages were not solved: of a first step, and of one that was shortened before
+UNSOLVED_PART, REGROWTH = 0.7, 1.3  # of a step whose stages were not solved up to which the next are, and its growth with each
 KEEP_UP_TO = 1.2  # a step that could grow by less is not changed, so that its factors can be reused
 GOOD_CONVERGENCE = 1e-3  # convergence rate up to which Jacobians are kept; new ones are cheap …
 GOOD_WITH_CONTACTS = 0.05  # … but those of contacts, one of which takes as long as ten iterations
@@ -202,11 +204,12 @@ def retry_implicit_step(s: Stepper, m: Tableau, h: float, outcome: int) -> int:
         s.jacobian_old = 1
         return CONTINUE
     s.rejected += 1
+    most = FIRST_SHRINK if s.accepted_h == 0.0 else (AGAIN_SHRINK if s.last_rejected != 0 else 1.0)
     s.last_rejected = 1
     if s.solver_failure != NONFINITE_VALUES:
         s.solver_failure = outcome
     if s.adaptive != 0:
-        s.h = h * s.shrink_factor
+        s.h, s.longest_step = h * min(s.shrink_factor, most), UNSOLVED_PART * abs(h)
         if abs(s.h) >= smallest_implicit_step(s):
             return CONTINUE
     return NOT_FINITE if s.solver_failure == NONFINITE_VALUES else UNSOLVED
@@ -260,3 +263,6 @@ def propose_implicit(s: Stepper, m: Tableau, h: float, size: float) -> None:
         quotient = 1.0
     # A step shortened by the end of the run says little about the next one: keep the longer proposal.
     s.h = max(abs(h) / quotient, abs(s.h)) if abs(h) < abs(s.h) else abs(h) / quotient
+    if s.longest_step > 0.0:
+        s.longest_step *= REGROWTH
+        s.h = min(s.h, s.longest_step)

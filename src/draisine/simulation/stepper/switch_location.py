@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES
-from draisine.simulation.stepper.event_isolation import GOLDEN, SEARCH_STEPS
+from draisine.simulation.stepper.event_isolation import CLEAR, GOLDEN, OPEN, SEARCH_STEPS, SINGLE
 from draisine.simulation.stepper.events_and_samples import inverse_quadratic, sign_of
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense, watches_contacts
 from draisine.simulation.stepper.layout import GRID, MARGIN_GRID, Stepper, Tableau
@@ -20,6 +20,7 @@ NEVER = 2.0  # a fraction beyond the step
 STEEPER = 1.5  # slopes of a margin between grid points, relative to the largest one that these suggest
 PASSED = 1.0  # of its size, by which a body may move relative to a sphere or an edge in a quarter of a step, near it
 NEAR_ZERO = 0.02  # of the variation of a margin, up to which it may end between two points
+POLYNOMIAL_STEPS = 10  # of false position
 AT_ZERO = 0.05  # a margin below this part of the next one has just begun, and rises
 
 
@@ -45,23 +46,25 @@ def find_switch(s: Stepper, m: Tableau, h: float, new_time: float) -> float:
         return NEVER
     if m.implicit == 0 and len(m.monitored) > 0 and watches_contacts(s) and stay_inside_at_stages(s, m):
         return NEVER
-    margins_at(s, m, h, 0.5, s.margin[MARGIN_GRID // 2])
-    if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID // 2, FAR):
-        return NEVER
-    for part in range(1, GRID):
-        if part != GRID // 2:
-            margins_at(s, m, h, part / GRID, s.margin[part * (MARGIN_GRID // GRID)])
-    if stay_inside(s, MARGIN_GRID // GRID):
-        return NEVER
+    ends = s.branch_margins == 0 and is_negative(s, MARGIN_GRID)  # whatever the cubic has
+    if not ends:
+        margins_at(s, m, h, 0.5, s.margin[MARGIN_GRID // 2])
+        if s.branch_margins == 0 and stay_far_away(s, MARGIN_GRID // 2, FAR):
+            return NEVER
+        for part in range(1, GRID):
+            if part != GRID // 2:
+                margins_at(s, m, h, part / GRID, s.margin[part * (MARGIN_GRID // GRID)])
+        if stay_inside(s, MARGIN_GRID // GRID):
+            return NEVER
     if s.dense_ready == 0:
         prepare_dense(s, m, h)
         if s.aborted != 0:
             return NEVER
-    if s.branch_margins == 0 and end_on_lines(s):
+    if s.branch_margins == 0:
         for part in range(1, GRID):
             margins_at(s, m, h, part / GRID, s.margin[part * (MARGIN_GRID // GRID)])
-        if end_on_lines(s):  # on the full interpolant, too
-            return first_end_on_lines(s, m, h)
+        if end_once(s):
+            return first_single_end(s, m, h)
     last = first_negative(s)
     for i in range(1, MARGIN_GRID):
         if i <= last:
@@ -192,19 +195,47 @@ def bend(s: Stepper, j: int, stride: int) -> float:
     return largest
 
 
-def end_on_lines(s: Stepper) -> bool:
-    """Whether few points show which margins end: each stays inside or falls through zero nearly on a line."""
-    stride = MARGIN_GRID // GRID
+def end_once(s: Stepper) -> bool:
+    """Whether few points show which margins end: polynomials through them stay positive, or fall through zero once."""
     for j in range(s.margins):
-        if stays_far_away(s, j, stride, 1.0) or stays_straight(s, j, stride):
-            continue
-        part = part_of_end(s, j)
-        inside, outside, bent = s.margin[(part - 1) * stride, j], s.margin[part * stride, j], bend(s, j, stride)
-        if not (is_smooth(s, j) and inside > 0.0 > outside and inside - outside > 4.0 * bent):
-            return False
-        if s.margin[0, j] < bent if part == 1 else not begins_straight(s, j, stride, part - 1):
+        if not stays_far_away(s, j, MARGIN_GRID // GRID, 1.0) and kind_of_margin(s, j) == OPEN:
             return False
     return True
+
+
+def quartic(s: Stepper, j: int) -> tuple[float, float, float]:
+    """The inner ones of the five Bernstein coefficients of the polynomial through a margin at few points; the outer ones are its
+    values at both ends."""
+    stride = MARGIN_GRID // GRID
+    v0, v1, v2 = s.margin[0, j], s.margin[stride, j], s.margin[2 * stride, j]
+    v3, v4 = s.margin[3 * stride, j], s.margin[4 * stride, j]
+    first = (-13.0 * v0 + 48.0 * v1 - 36.0 * v2 + 16.0 * v3 - 3.0 * v4) / 12.0
+    second = (13.0 * (v0 + v4) - 64.0 * (v1 + v3) + 120.0 * v2) / 18.0
+    return first, second, (-3.0 * v0 + 16.0 * v1 - 36.0 * v2 + 48.0 * v3 - 13.0 * v4) / 12.0
+
+
+def kind_of_margin(s: Stepper, j: int) -> int:
+    """What this polynomial says of a smooth margin: CLEAR if it does not end, SINGLE if it falls through zero once, else OPEN.
+
+    Its coefficients are right to the fourth difference of the margin. It may begin at zero, and rise."""
+    stride = MARGIN_GRID // GRID
+    begin, end, middle = s.margin[0, j], s.margin[MARGIN_GRID, j], s.margin[2 * stride, j]
+    error = abs(begin + end - 4.0 * (s.margin[stride, j] + s.margin[3 * stride, j]) + 6.0 * middle)
+    first, second, third = quartic(s, j)
+    error = max(error, NEAR_ZERO * max(abs(begin), abs(end), abs(middle)))
+    if not is_smooth(s, j) or not first > error or (begin < 0.0 and s.armed[j] != 0):
+        return OPEN
+    if min(second, third, end) > error:
+        return CLEAR
+    falls = begin > error or s.margin[stride, j] > 0.0
+    a, b = sign_beyond(second, error), sign_beyond(third, error)
+    once = a >= b and end < -error and not (a == 0 and b == 0)
+    return SINGLE if once and falls else OPEN
+
+
+def sign_beyond(value: float, error: float) -> int:
+    """The sign of a number that is right to an error, 0 if that leaves it open."""
+    return sign_of(value) if abs(value) > error else 0
 
 
 def part_of_end(s: Stepper, j: int) -> int:
@@ -215,17 +246,51 @@ def part_of_end(s: Stepper, j: int) -> int:
     return part
 
 
-def first_end_on_lines(s: Stepper, m: Tableau, h: float) -> float:
-    """The fraction at which the first margin ends, in `switch_row`, where `end_on_lines`; NEVER if none does."""
+def first_single_end(s: Stepper, m: Tableau, h: float) -> float:
+    """The fraction at which the first margin ends, in `switch_row`, where `end_once`; NEVER if none does."""
     stride, first = MARGIN_GRID // GRID, NEVER
     for j in range(s.margins):
         part = part_of_end(s, j)
         inside, outside = s.margin[(part - 1) * stride, j], s.margin[part * stride, j]
         if inside > 0.0 > outside and (part - 1) / GRID < first:
-            theta = end_between(s, m, h, j, (part - 1) / GRID, part / GRID, inside, outside)
+            theta = end_near(s, m, h, j, part, polynomial_end(s, j, part))
             if theta < first:
                 first, s.switch_row = theta, j
     return first
+
+
+def polynomial_end(s: Stepper, j: int, part: int) -> float:
+    """Where the polynomial through few points falls through zero, in a part of the step, by false position (Illinois)."""
+    stride = MARGIN_GRID // GRID
+    first, second, third = quartic(s, j)
+    begin, end = s.margin[0, j], s.margin[MARGIN_GRID, j]
+    low, high = (part - 1) / GRID, part / GRID
+    above, below = s.margin[(part - 1) * stride, j], s.margin[part * stride, j]
+    theta, before = high, 0.0
+    for _ in range(POLYNOMIAL_STEPS):
+        theta = low + above / (above - below) * (high - low)
+        rest = 1.0 - theta
+        value = begin * rest + 4.0 * first * theta
+        value = (value * rest + 6.0 * second * theta * theta) * rest + 4.0 * third * theta * theta * theta
+        value = value * rest + end * theta * theta * theta * theta
+        again = before * value > 0.0  # the same end of the interval moves: the other one counts less
+        if value > 0.0:
+            low, above, below = theta, value, 0.5 * below if again else below
+        else:
+            high, below, above = theta, value, 0.5 * above if again else above
+        before = value
+    return theta
+
+
+def end_near(s: Stepper, m: Tableau, h: float, j: int, part: int, near: float) -> float:
+    """The end of a margin in a part of the step, near a point inside it."""
+    stride, low, high = MARGIN_GRID // GRID, (part - 1) / GRID, part / GRID
+    above, below = s.margin[(part - 1) * stride, j], s.margin[part * stride, j]
+    margins_at(s, m, h, near, s.margin_value)
+    value = s.margin_value[j]
+    if value > 0.0:
+        return end_between(s, m, h, j, near, high, value, below, low, above)
+    return end_between(s, m, h, j, low, near, above, value, high, below)
 
 
 def first_negative(s: Stepper) -> int:
@@ -276,6 +341,9 @@ def first_end(s: Stepper, m: Tableau, h: float, j: int, last: int) -> float:
             low = corner(s, m, h, j, i, slope)
             if low < NEVER:
                 return bracketed_end(s, m, h, j, (i - 1) / MARGIN_GRID, low)
+        if value < 0.0 and inside == (i - 1) / MARGIN_GRID and s.margin[i - 1, j] > 0.0:
+            third = i - 2 if i > 1 else i - 1
+            return end_between(s, m, h, j, inside, theta, s.margin[i - 1, j], value, third / MARGIN_GRID, s.margin[third, j])
         if value < 0.0:
             return located_end(s, m, h, j, inside, theta)
         if i < last and inside >= 0.0 and dips(s, j, i):
@@ -378,15 +446,28 @@ def bracketed_end(s: Stepper, m: Tableau, h: float, j: int, inside: float, outsi
     margins_at(s, m, h, inside, s.margin_value)
     value_inside = s.margin_value[j]
     margins_at(s, m, h, outside, s.margin_value)
-    return end_between(s, m, h, j, inside, outside, value_inside, s.margin_value[j])
+    return end_between(s, m, h, j, inside, outside, value_inside, s.margin_value[j], inside, value_inside)
 
 
 def end_between(
-    s: Stepper, m: Tableau, h: float, j: int, inside: float, outside: float, value_inside: float, value_outside: float
+    s: Stepper,
+    m: Tableau,
+    h: float,
+    j: int,
+    inside: float,
+    outside: float,
+    value_inside: float,
+    value_outside: float,
+    third: float,
+    value_third: float,
 ) -> float:
-    """The same with the margins at both points."""
+    """The same with the margins at both points, and at a third one beside them or, for none, at one of them again."""
     a, value_a, b, value_b = outside, value_outside, inside, value_inside
-    c, value_c, fraction = b, value_b, 0.5
+    if third < inside:
+        a, value_a, b, value_b = inside, value_inside, outside, value_outside
+    c, value_c, fraction = third, value_third, 0.5
+    if c != b:
+        fraction = inverse_quadratic(a, b, c, value_a, value_b, value_c)
     tolerance = max(1e-15, 2.3e-16 * abs(s.t / h))
     for _ in range(100):
         room = tolerance / abs(b - a) if b != a else 1.0

@@ -79,10 +79,10 @@ def evaluate_margins(s: Stepper, time: float, target: Vector, known: bool) -> No
             target[int(s.sliding_margin[i])] = min(s.share[i], 1.0 - s.share[i]) + SLACK
 
 
-def start_margins(s: Stepper) -> None:
-    """The margins at (t, x), where a step begins."""
+def start_margins(s: Stepper, known: bool) -> None:
+    """The margins at (t, x), where a step begins. Forces of contacts may be `known` from the derivative there."""
     copy(s.x, s.point, s.width)
-    evaluate_margins(s, s.t, s.margin[0], False)
+    evaluate_margins(s, s.t, s.margin[0], known)
     for j in range(s.margins):
         if s.margin[0, j] > 0.0:
             s.armed[j] = 1
@@ -338,7 +338,7 @@ def settle_branches(s: Stepper) -> int:
     while s.switches_here <= MOST_SWITCHES:
         if s.sliding > 0:
             leave_moved_surfaces(s)
-        start_margins(s)
+        start_margins(s, False)
         row = -1
         for j in range(s.branch_margins):
             if row < 0 and s.margin[0, j] < 0.0 and (s.armed[j] != 0 or is_sliding_on(s, j) >= 0):
@@ -372,7 +372,7 @@ def begin_branches(s: Stepper) -> int:
     if reason == CONTINUE:
         reason = settle_branches(s) if s.switches_here != changes else CONTINUE
     if reason == CONTINUE:
-        start_margins(s)
+        start_margins(s, False)
     return reason
 
 
