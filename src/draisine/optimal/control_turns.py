@@ -50,10 +50,10 @@ def periods(value: ca.SX, controls: list[ca.SX]) -> list[float]:
 
 
 def _period(rest: ca.SX, angles: ca.SX, u: ca.SX) -> float:
-    slopes = ca.densify(ca.jacobian(angles, u))
-    if ca.depends_on(rest, u) or not slopes.is_constant():
+    jacobian = ca.densify(ca.jacobian(angles, u))
+    if ca.depends_on(rest, u) or not jacobian.is_constant():
         return 0.0
-    rates = np.abs(np.array(ca.DM(slopes)).ravel())
+    rates = np.abs(np.array(ca.DM(jacobian)).ravel())
     rates = rates[rates > 0.0]
     for multiple in range(1, MULTIPLES + 1) if len(rates) else ():
         turns = multiple * rates / rates.min()

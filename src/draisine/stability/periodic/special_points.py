@@ -1,7 +1,7 @@
 """Special points of a branch of periodic motions: folds, and values of the parameter at which multipliers pass the unit circle.
 
 Between neighbors that differ in the numbers of multipliers outside the circle, products of all multipliers (μ + 1, μ − 1) or
-moduli are solved for zeros; several that pass together are told apart by their shapes (`multiplier_shapes`) or moduli. Between
+moduli are solved for zeros; several that pass together are distinguished by their shapes (`multiplier_shapes`) or moduli. Between
 neighbors that do not differ, these products are looked at for windows in which multipliers leave the circle and return.
 """
 
