@@ -1,8 +1,8 @@
 """Crossings of the axis that lie close together in a sweep, resolved mode by mode.
 
-About such a group, where all signs are known, modes are distinguished by their shapes (`mode_overlap`) and each is followed from one
-side to the other: a mode that only touches the axis is no crossing, whatever others do beside it, and one whose real part is
-below its error in a zone, as at a zero of higher order, crosses at the middle of this zone.
+About such a group, where all signs are known, modes are distinguished by their shapes (`mode_overlap`) and each is followed
+from one side to the other: a mode that only touches the axis is no crossing, whatever others do beside it, and one whose real
+part is below its error in a zone, as at a zero of higher order, crosses at the middle of this zone.
 """
 
 from __future__ import annotations
