@@ -188,6 +188,10 @@ def _refined(
 ) -> tuple[MeshSolution, Verified, int, list[str]]:
     """The solution on finer meshes, until mesh and motion are accurate enough or a limit is reached, with notes."""
     rounds, target, needles, last = 1, refine.tolerance, True, 0
+    accurate: tuple[MeshSolution, Verified, int] | None = None  # enough; sharper ones are sought for their cost alone
+
+    def ended(note: str) -> tuple[MeshSolution, Verified, int, list[str]]:
+        return (found, verified, rounds, [note]) if accurate is None else (*accurate, [])
 
     def interrupted_at(found: MeshSolution) -> tuple[MeshSolution, Verified, int, list[str]]:
         note = f"interrupted during refinement; the solution on {rounds} mesh{'es' if rounds > 1 else ''} is returned"
@@ -226,16 +230,16 @@ def _refined(
                 continue
             if sharpened == SHARPENED or not _constants_cost(task, found, verified, refine.tolerance):
                 return found, verified, rounds, []
-            target, sharpened = 0.1 * min(target, found.error), sharpened + 1
+            target, sharpened, accurate = 0.1 * min(target, found.error), sharpened + 1, (found, verified, rounds)
         left = refine.seconds - (time.perf_counter() - began)
         if rounds > refine.rounds or left <= 0.0:
-            return found, verified, rounds, [_stopped_at(f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s")]
+            return ended(_stopped_at(f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"))
         if found.error <= target and not judged.holds and not any(v.any() for v in judged.violated):
             target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
         meshes = next_meshes(refine, found.phases, target, judged.violated, judged.overshot)
         if not meshes or target < LEAST_ERROR:
             reached = f"{sum(len(p.errors) for p in found.phases)} intervals"
-            return found, verified, rounds, [f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)"]
+            return ended(f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)")
         # the barrier of IPOPT keeps unknowns away from their bounds: its tolerance must be well below that of the motion
         sharp = min(solver.tolerance, SHARPER * refine.tolerance)
         sharper = replace(solver, tolerance=sharp)
@@ -255,14 +259,14 @@ def _refined(
             interrupted = True
         if interrupted:
             return interrupted_at(found)
-        rounds += 1
         if finer.answer.outcome not in CONVERGED:
             if finer.answer.solver_status == OUT_OF_TIME:
-                return found, verified, rounds - 1, [_stopped_at(f"{refine.seconds:g} s")]
+                return ended(_stopped_at(f"{refine.seconds:g} s"))
             count = sum(len(s.grid.breaks) - 1 for s in schemes)
             why = GIVEN_UP.get(finer.answer.solver_status, finer.answer.solver_status)
             note = f"on a finer mesh of {count} intervals the solver did not converge ({why})"
-            return found, verified, rounds - 1, [f"{note}; the solution of the mesh before is returned"]
+            return ended(f"{note}; the solution of the mesh before is returned")
+        rounds += 1
         found, verified = finer, finer_verified
 
 

@@ -114,7 +114,7 @@ int NAME_completed(NAME_machine *m, double t, const double *x, const double *u, 
     ContactModes *c = &m->modes;
     int grown[NAME_CONTACTS];
     place(m, t, x, u, p);
-    start_margins(s);
+    start_margins(s, 0);
     for (int i = 0; i < NAME_CONTACTS; i++) grown[i] = c->mode.at[ENTRIES * i + 6] != 0.0;
     *row = follow_slips(s);
     int changed = *row >= 0;

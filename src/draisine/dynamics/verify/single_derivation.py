@@ -100,25 +100,24 @@ class DerivativeCheck:
         of = [slot.name for slot in self._program.outputs].index(self._of)
         place = slots.index(name)
         points = [np.array(a, dtype=float).ravel() for a in arguments]
+        rounding = 4.0 * np.finfo(float).eps * np.abs(self._program(*points)[of])
         found = []
         for column in columns:
-            tried, rounding = [], []
-            for size in _STEPS:
-                step, total = size * max(1.0, abs(points[place][column])), np.zeros(self._program.outputs[of].size)
-                largest = np.zeros_like(total)
+            tried = []
+            steps = np.array(_STEPS) * max(1.0, abs(points[place][column]))
+            for step in steps:
+                total = np.zeros(self._program.outputs[of].size)
                 for far, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):  # fourth order
                     moved = [p.copy() for p in points]
                     moved[place][column] += far * step
-                    value = self._program(*moved)[of]
-                    total += weight * value
-                    largest = np.maximum(largest, np.abs(value))
+                    total += weight * self._program(*moved)[of]
                 tried.append(total / (12 * step))
-                rounding.append(4.0 * np.finfo(float).eps * largest / step)
             # truncation errors decrease with the step and rounding errors increase: the best neighbors are closest to each other,
-            # row by row, unless rounding makes them equal
-            apart = np.array([np.abs(a - b) + e for (a, b), e in zip(pairwise(tried), rounding[1:], strict=True)])
-            best = 1 + np.argmin(np.where(np.isfinite(apart), apart, np.inf), axis=0)
-            found.append(np.choose(best, tried))
+            # beyond the rounding errors of the values, within which they agree by chance
+            change = [
+                float((np.abs(a - b) + rounding / step).max()) for (a, b), step in zip(pairwise(tried), steps[1:], strict=True)
+            ]
+            found.append(tried[1 + int(np.argmin(np.where(np.isfinite(change), change, np.inf)))])
         return np.column_stack(found)
 
 

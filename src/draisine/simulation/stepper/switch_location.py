@@ -203,15 +203,26 @@ def end_once(s: Stepper) -> bool:
     return True
 
 
-def quartic(s: Stepper, j: int) -> tuple[float, float, float]:
-    """The inner ones of the five Bernstein coefficients of the polynomial through a margin at few points; the outer ones are its
-    values at both ends."""
+def first_coefficient(s: Stepper, j: int) -> float:
+    """The second of the five Bernstein coefficients of the polynomial through a margin at few points; the first and the last one
+    are its values at both ends."""
     stride = MARGIN_GRID // GRID
-    v0, v1, v2 = s.margin[0, j], s.margin[stride, j], s.margin[2 * stride, j]
-    v3, v4 = s.margin[3 * stride, j], s.margin[4 * stride, j]
-    first = (-13.0 * v0 + 48.0 * v1 - 36.0 * v2 + 16.0 * v3 - 3.0 * v4) / 12.0
-    second = (13.0 * (v0 + v4) - 64.0 * (v1 + v3) + 120.0 * v2) / 18.0
-    return first, second, (-3.0 * v0 + 16.0 * v1 - 36.0 * v2 + 48.0 * v3 - 13.0 * v4) / 12.0
+    near = -13.0 * s.margin[0, j] + 48.0 * s.margin[stride, j] - 36.0 * s.margin[2 * stride, j]
+    return (near + 16.0 * s.margin[3 * stride, j] - 3.0 * s.margin[4 * stride, j]) / 12.0
+
+
+def middle_coefficient(s: Stepper, j: int) -> float:
+    """The third of them."""
+    stride = MARGIN_GRID // GRID
+    ends, beside = s.margin[0, j] + s.margin[4 * stride, j], s.margin[stride, j] + s.margin[3 * stride, j]
+    return (13.0 * ends - 64.0 * beside + 120.0 * s.margin[2 * stride, j]) / 18.0
+
+
+def last_coefficient(s: Stepper, j: int) -> float:
+    """The fourth of them."""
+    stride = MARGIN_GRID // GRID
+    near = 48.0 * s.margin[3 * stride, j] - 36.0 * s.margin[2 * stride, j] - 13.0 * s.margin[4 * stride, j]
+    return (near + 16.0 * s.margin[stride, j] - 3.0 * s.margin[0, j]) / 12.0
 
 
 def kind_of_margin(s: Stepper, j: int) -> int:
@@ -221,7 +232,7 @@ def kind_of_margin(s: Stepper, j: int) -> int:
     stride = MARGIN_GRID // GRID
     begin, end, middle = s.margin[0, j], s.margin[MARGIN_GRID, j], s.margin[2 * stride, j]
     error = abs(begin + end - 4.0 * (s.margin[stride, j] + s.margin[3 * stride, j]) + 6.0 * middle)
-    first, second, third = quartic(s, j)
+    first, second, third = first_coefficient(s, j), middle_coefficient(s, j), last_coefficient(s, j)
     error = max(error, NEAR_ZERO * max(abs(begin), abs(end), abs(middle)))
     if not is_smooth(s, j) or not first > error or (begin < 0.0 and s.armed[j] != 0):
         return OPEN
@@ -262,7 +273,7 @@ def first_single_end(s: Stepper, m: Tableau, h: float) -> float:
 def polynomial_end(s: Stepper, j: int, part: int) -> float:
     """Where the polynomial through few points falls through zero, in a part of the step, by false position (Illinois)."""
     stride = MARGIN_GRID // GRID
-    first, second, third = quartic(s, j)
+    first, second, third = first_coefficient(s, j), middle_coefficient(s, j), last_coefficient(s, j)
     begin, end = s.margin[0, j], s.margin[MARGIN_GRID, j]
     low, high = (part - 1) / GRID, part / GRID
     above, below = s.margin[(part - 1) * stride, j], s.margin[part * stride, j]
