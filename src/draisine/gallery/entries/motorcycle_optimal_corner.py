@@ -87,7 +87,7 @@ def with_gradual_torques(m: Model) -> Model:
 def corner(tires: bool, turn: float = QUARTER) -> dr.optimal.OptimalControlProblem:
     """The statement: both ends upright and straight ahead, friction within its cones."""
     flywheels = {f"{name}_speed": 0.0 for name in TORQUES}
-    stated = dr.maneuver(with_gradual_torques(cornering_motorcycle(tires))).start(speed=SPEED, **flywheels)
+    stated = dr.maneuver(with_gradual_torques(cornering_motorcycle(tires))).start(flywheels, speed=SPEED)
     stated = stated.finish(heading=turn, lean=0, steer=0, rates=0)
     if tires:
         stated = stated.finish(frame_vy=0)  # with the rates: no slip angles
@@ -181,9 +181,9 @@ def _at_the_limit(run: dr.Trajectory, wheel: str) -> str:
 def _drawn(run: dr.Trajectory, ideal: dr.Trajectory) -> Any:
     with style():
         drawing, (lean, speed, slip, used) = panels(4, 0.9 * PAGE, 1.1 * PAGE)
-        for each, shown in ((run, {"label": "tires"}), (ideal, {"label": "ideally rolling", "ls": ":"})):
-            lean.plot(each.time, -np.degrees(each["lean"]), **shown)
-            speed.plot(*each.curve("speed"), **shown)
+        for each, label, line in ((run, "tires", "-"), (ideal, "ideally rolling", ":")):
+            lean.plot(each.time, -np.degrees(each["lean"]), label=label, ls=line)
+            speed.plot(*each.curve("speed"), label=label, ls=line)
         lean.set_ylabel("lean to the left [°]")
         legend_above(lean, 0.9 * PAGE)
         speed.set_ylabel("speed [m/s]")
