@@ -120,6 +120,25 @@ def test_ball_stays_at_a_wall(mu: float, tolerance: float) -> None:
     assert run["b_z"][-1] == pytest.approx(0.5, abs=100 * tolerance)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_presses_a_ball_at_a_wall(seed: int) -> None:
+    """The same with random numbers: forces that are rounding errors let no slip begin, whose direction would be that of errors,
+    and which stages of steps drive. So errors are those of flight, far below what slips that begin have of their own."""
+    rng, tolerance = np.random.default_rng(seed), 1e-11
+    m = dr.Model("ball")
+    m.gravity(0)
+    body = m.body("b", mass=1.0, inertia=(0.1,) * 3)
+    m.free(body)
+    m.contact("wall", body, radius=0.5, friction=(mu := float(rng.uniform(2.0, 4.0))))
+    vx, vy, vz = rng.uniform(0.5, 1.2), rng.uniform(-0.3, 0.3), rng.uniform(-0.4, -0.2)
+    start = {"b_z": 1.0, "b_vx": vx, "b_vy": vy, "b_vz": vz, "b_wx": 0.0, "b_wy": 0.0, "b_wz": 0.0}
+    run = dr.simulate(m, 30.0, start=start, method=dr.methods.DOP853(rtol=tolerance, atol=tolerance), samples=2)
+    left = 1.0 - min(-vz * mu, np.hypot(vx, vy) / 3.5) / np.hypot(vx, vy)
+    assert run.status.kind == "FINISHED"
+    assert all(change.modes["wall"] != "slip" for change in run.modes)
+    assert run["b_x"][-1] == pytest.approx(vx * (0.5 / -vz + left * (30.0 - 0.5 / -vz)), rel=10 * tolerance)
+
+
 def test_impacts_that_gain_energy_are_named():
     """A rod that strikes the ground with friction: Newton's law gains energy, the energetic one does not (Kane's paradox)."""
 

@@ -57,9 +57,14 @@ def respond(c: ContactModes) -> bool:
     for i in range(c.contacts):
         if has_normal(c, i):
             row = int(c.normal[i])
-            if abs(c.offset[row]) <= CANCELLED * (abs(c.bias[row]) + largest_part(c, row, c.free)):
+            if is_rounding(c, row, c.offset[row]):
                 c.offset[row] = 0.0  # rounding error is no approach
     return True
+
+
+def is_rounding(c: ContactModes, row: int, acceleration: float) -> bool:
+    """Whether an acceleration along a row is rounding error of the terms of which it is made up without contact forces."""
+    return abs(acceleration) <= CANCELLED * (abs(c.bias[row]) + largest_part(c, row, c.free))
 
 
 def respond_along_rows(c: ContactModes, everything: bool) -> None:

@@ -27,6 +27,7 @@ from draisine.simulation.stepper.contact_laws import (
     along,
     has_normal,
     is_joint,
+    is_rounding,
     kinetic,
     largest,
     resists,
@@ -453,6 +454,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
             c.outcome = solve_complementarity(c)
     if c.outcome != FOUND:
         return CONTACT_UNSOLVED
+    release_unpressed(c)
     for i in range(c.contacts):
         if c.settled[i] != 2 or c.best[i] != SLIP:
             set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN)
@@ -484,6 +486,19 @@ def release_resting(c: ContactModes, least: float) -> None:
             t = int(c.tangential[i])
             if abs(c.speed[t]) <= least and abs(c.result[t]) <= BOUNDARY * (largest(c) + abs(c.delassus[t, t]) * kinetic(c, i)):
                 c.settled[i] = 0
+
+
+def release_unpressed(c: ContactModes) -> None:
+    """Open contacts that would begin to slip although nothing presses them but errors of rounding: where their motion without
+    forces keeps them closed, the direction of a slip would be that of errors, and stages of steps make of them forces that drive it."""
+    for i in range(c.contacts):
+        if c.active[i] != 0 and has_normal(c, i) and c.best[i] == SLIP and c.settled[i] == 0:
+            n = int(c.normal[i])
+            if c.offset[n] == 0.0 and is_rounding(c, n, c.best_reaction[n] * c.delassus[n, n]):
+                c.best[i] = OPEN
+    for i in range(c.contacts):
+        if resists(c, i) and c.best[int(c.host[i])] == OPEN:
+            c.best[i] = OPEN
 
 
 def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
