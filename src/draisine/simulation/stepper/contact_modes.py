@@ -34,6 +34,7 @@ from draisine.simulation.stepper.contact_laws import (
     respond,
     respond_along_rows,
     solve_choice,
+    static,
     tangential_size,
 )
 from draisine.simulation.stepper.contact_layout import (
@@ -192,6 +193,36 @@ def is_inside(s: Stepper) -> bool:
         c.active[i] = 1 if i == deepest else 0
     c.outcome = PENETRATED
     return True
+
+
+def is_torn(s: Stepper) -> bool:
+    """At the end of a step: whether contacts with infinite friction slip (`slip_apart`)."""
+    c, sticks = s.modes, False
+    for i in range(c.contacts):
+        sticks = sticks or sticks_endlessly(c, i)
+    if c.driven == 0 or not sticks:
+        return False
+    load_terms(s)
+    return slip_apart(s)
+
+
+def sticks_endlessly(c: ContactModes, i: int) -> bool:
+    """Whether a contact sticks with infinite friction."""
+    return has_normal(c, i) and c.ways[i] > 0 and mode_of(c, i) == STICK and static(c, i) < 0.0
+
+
+def slip_apart(s: Stepper) -> bool:
+    """Whether contacts that stick with infinite friction slip all the same, beyond errors: ground that moves draws them apart,
+    and no motion of rigid bodies follows it. These are then the only active contacts."""
+    c, found = s.modes, False
+    near = max(s.broken, TURNING * zero_slip(s))
+    for i in range(c.contacts):
+        found = found or (sticks_endlessly(c, i) and tangential_size(c, i, c.speed) > near)
+    if found:
+        for i in range(c.contacts):
+            c.active[i] = 1 if sticks_endlessly(c, i) and tangential_size(c, i, c.speed) > near else 0
+        c.outcome = INCONSISTENT
+    return found
 
 
 def is_left(c: ContactModes, i: int) -> bool:
@@ -462,6 +493,8 @@ def settle(s: Stepper, ended: int, which: int) -> int:
     update_hoisted_values(s)
     return_to_constraints(s)
     load_terms(s)
+    if c.driven != 0 and slip_apart(s):
+        return CONTACT_UNSOLVED
     for i in range(c.contacts):
         if c.settled[i] == 0 and mode_of(c, i) == SLIP:
             for w in range(c.ways[i]):
@@ -490,7 +523,8 @@ def release_resting(c: ContactModes, least: float) -> None:
 
 def release_unpressed(c: ContactModes) -> None:
     """Open contacts that would begin to slip although nothing presses them but errors of rounding: where their motion without
-    forces keeps them closed, the direction of a slip would be that of errors, and stages of steps make of them forces that drive it."""
+    forces keeps them closed, the direction of a slip would be that of errors, and stages of steps turn errors into forces that
+    drive it."""
     for i in range(c.contacts):
         if c.active[i] != 0 and has_normal(c, i) and c.best[i] == SLIP and c.settled[i] == 0:
             n = int(c.normal[i])

@@ -97,7 +97,8 @@ def pass_to_branch(s: Stepper) -> int:
 
 def vary_rates(s: Stepper) -> None:
     """After a change of branches and the jump of the derivatives S of the state: those of the rates of places follow from the
-    others behind the switch, ∂ρ/∂x S + ∂ρ/∂θ, as the rates do. The first step would carry those before the switch into the places."""
+    others behind the switch, ∂ρ/∂x S + ∂ρ/∂θ, as the rates do. The first step would carry those before the switch into the
+    places."""
     c = s.modes
     if s.project == 0:
         return
