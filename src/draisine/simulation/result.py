@@ -311,8 +311,8 @@ def _contact_unsolved(s: FinalState) -> Status:
     if modes.outcome == INCONSISTENT and modes.driven and all(_never_slips(s, name) for name in involved):
         return Status(
             Ending.CONTACT_INCONSISTENT,
-            f"at {s.at_time} contacts {closed} have infinite friction, but what they touch moves so that rigid bodies cannot stick "
-            "to it there; give finite friction, compliance, or another motion of the ground",
+            f"at {s.at_time} contacts {closed} have infinite friction, but what they touch moves so that rigid bodies cannot "
+            "stick to it there; give finite friction, compliance, or another motion of the ground",
         )
     if modes.outcome == INCONSISTENT:
         law = f"law of friction of {closed}" if _rubs(s, involved) else f"contacts {closed} and the other constraints together"
