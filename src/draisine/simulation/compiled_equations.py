@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -209,7 +210,7 @@ class CompiledEquations:
         sizes = len(e.velocities), len(e.multipliers), len(e.coordinates)
         addresses = self.contact_margins.address, self.contact_terms.address
         system = 0 if self.contact_system is None else self.contact_system.address
-        return UnilateralKernels(e.unilateral, *addresses, *sizes, e.limits.length, system, self.usual)
+        return UnilateralKernels(e.unilateral, *addresses, *sizes, e.limits.length, system, self.usual, _drives(e))
 
     def _mixed(self, contact: MonitoredMargins | None) -> tuple[int, int, int, int]:
         """Addresses of kernels for motions that slide: derivative, rates of switching functions, events, contact margins."""
@@ -381,6 +382,18 @@ def rows_of_closed_contacts(e: Equations, program: Program) -> Guards:
             found += [((slot, width * row + j), closed) for row in contact.rows for j in range(width)]
         found += [((slots.index(name), k), closed) for name in BY_CONTACT]
     return Guards(tuple(found))
+
+
+def _drives(e: Equations) -> bool:
+    """Whether rows of contacts have velocities beside those of the mechanism: of moving ground, stops, prescribed motions."""
+    assert e.contact_terms is not None
+    program, first = e.contact_terms, len(e.coordinates)
+    arguments = dict(zip((slot.name for slot in program.inputs), program.symbols(), strict=True))
+    arguments["x"] = ca.SX(arguments["x"])
+    arguments["x"][first : first + len(e.velocities)] = 0.0
+    results = program.function.call(list(arguments.values()))
+    speed = results[[slot.name for slot in program.outputs].index("speed")]
+    return not bool(ca.simplify(speed).is_zero())
 
 
 def _usual(e: Equations, quick: bool) -> UsualKernels | None:

@@ -308,6 +308,12 @@ def _contact_unsolved(s: FinalState) -> Status:
             f"at {s.at_time} the masses do not determine the accelerations of {s.equations.name}; give mass, and moments of "
             "inertia about all axes, to every body that moves freely",
         )
+    if modes.outcome == INCONSISTENT and modes.driven and all(_never_slips(s, name) for name in involved):
+        return Status(
+            Ending.CONTACT_INCONSISTENT,
+            f"at {s.at_time} contacts {closed} have infinite friction, but what they touch moves so that rigid bodies cannot "
+            "stick to it there; give finite friction, compliance, or another motion of the ground",
+        )
     if modes.outcome == INCONSISTENT:
         law = f"law of friction of {closed}" if _rubs(s, involved) else f"contacts {closed} and the other constraints together"
         cure = "less friction, or compliance" if modes.without_collision else LOCKED_CURE
@@ -325,6 +331,12 @@ def _contact_unsolved(s: FinalState) -> Status:
         UNENDED: f"the path of an impact has not ended: {closed}",
     }[int(modes.outcome)]
     return Status(Ending.CONTACT_UNDECIDED, f"at {s.at_time} {why}; give another tolerance, or other friction")
+
+
+def _never_slips(s: FinalState, name: str) -> bool:
+    """Whether a contact has infinite friction."""
+    i = [c.name for c in s.equations.unilateral].index(name)
+    return s.equations.unilateral[i].count > 0 and bool(s.memory.stepper.modes.coefficient[3 * i] < 0.0)
 
 
 LOCKED_CURE = "less friction, compliance, or m.impacts(without_collision=True)"

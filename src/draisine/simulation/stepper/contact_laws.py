@@ -26,6 +26,7 @@ SLACK = 1e-9  # relative error of inequalities
 COMPLIANCE = 1e-6  # relative, of rows that may be dependent; removed by iteration
 CANCELLED = 1e-14  # relative, of an acceleration whose terms cancel each other
 REFINEMENTS = 3
+TORN = 1e-3  # relative, of what is left along rows of infinite friction: by dependent rows that contradict each other
 BOUNDARY = 1e-7  # relative, of accelerations that are zero at the limit of friction, or where a force has just vanished
 
 
@@ -57,9 +58,14 @@ def respond(c: ContactModes) -> bool:
     for i in range(c.contacts):
         if has_normal(c, i):
             row = int(c.normal[i])
-            if abs(c.offset[row]) <= CANCELLED * (abs(c.bias[row]) + largest_part(c, row, c.free)):
+            if is_rounding(c, row, c.offset[row]):
                 c.offset[row] = 0.0  # rounding error is no approach
     return True
+
+
+def is_rounding(c: ContactModes, row: int, acceleration: float) -> bool:
+    """Whether an acceleration along a row is rounding error of the terms of which it is made up without contact forces."""
+    return abs(acceleration) <= CANCELLED * (abs(c.bias[row]) + largest_part(c, row, c.free))
 
 
 def respond_along_rows(c: ContactModes, everything: bool) -> None:
@@ -271,6 +277,8 @@ def satisfies(c: ContactModes) -> bool:
             most = limit if is_joint(c, i) else limit * c.reaction[int(c.pressing[i])]
             if limit >= 0.0 and tangential_size(c, i, c.reaction) > most + slack:
                 return False
+            if limit < 0.0 and tangential_size(c, i, c.result) > TORN * largest(c):
+                return False  # other contacts hold it on ground that moves: no force is enough
         elif c.settled[i] == 0:
             forward = 0.0
             for w in range(c.ways[i]):

@@ -55,6 +55,7 @@ class ContactModes(Record):
     stage_margin: Matrix  # (MONITORED, 2 c) margins at stages of an explicit step (`Scheme.monitored`)
     margins: Vector  # (2 c), and the condition of the independent velocities of the usual modes
     without_collision: int  # 1 if impacts without approach resolve Painlevé's paradox
+    driven: int  # 1 if ground, stops or prescribed motions may move the rows
     sequential: int  # 1 if impacts of several contacts come one after the other
     bounded: Integers  # (c) 1 if a contact ends where it would not land: on a part of a ground profile
     below: Integers  # (c) 1 if an open contact has passed the other surface where it does not land, and is below it

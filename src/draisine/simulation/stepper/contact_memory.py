@@ -60,6 +60,7 @@ class UnilateralKernels:
     length: float
     system: int = 0
     usual: UsualKernels | None = None
+    driven: bool = True  # whether rows have velocities of their own, as those of moving ground
 
     @cached_property
     def empty_record(self) -> ContactModes:
@@ -145,6 +146,7 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.permanent[:] = permanent
     made.bounded[:] = [c.bounded for c in contacts]
     made.without_collision = int(any(c.without_collision for c in contacts))
+    made.driven = int(kernels.driven)
     made.sequential = int(any(c.sequential for c in contacts))
     made.stands[:] = [c.stands for c in contacts]
     for c in contacts:  # forces that are not determined are those of the equations: what changes modes is what runs have

@@ -27,12 +27,14 @@ from draisine.simulation.stepper.contact_laws import (
     along,
     has_normal,
     is_joint,
+    is_rounding,
     kinetic,
     largest,
     resists,
     respond,
     respond_along_rows,
     solve_choice,
+    static,
     tangential_size,
 )
 from draisine.simulation.stepper.contact_layout import (
@@ -69,6 +71,8 @@ from draisine.simulation.stepper.usual_modes import enter_usual_modes, leave_usu
 
 CLOSE = 1e-10  # gap, and time until it closes, relative to typical ones, at which a contact takes part in the impact of another
 GAP_ERROR = 2e-14  # gap, relative to the typical length, that is rounding error
+LANDED = 4.0  # times the tolerance: how far below the other surface a contact may land
+DEPTH = 0.09  # times the tolerance and the typical length: where a contact lands on which nothing presses
 RESTING = 3e-6  # approach, relative to √(a·length), from which on a contact rests: infinitely many bounces are left out
 SLOW_SLIP = 10.0  # times that, a slip that friction ends with the rest of the bounces
 ROUNDING = 1e-12  # approach, relative to typical velocities, that is rounding error
@@ -113,6 +117,9 @@ def change_modes(s: Stepper, row: int) -> int:
     if row >= 0 and which == 1 and mode_of(c, ended) == SLIP and turns(s, ended):
         update_parameters(s)
         return CONTINUE
+    if raise_landed(s) and not respond(c):
+        c.outcome = SINGULAR_MASS
+        return CONTACT_UNSOLVED
     respond_along_rows(c, s.variations != 0)
     if not collide(s):
         return CONTACT_UNSOLVED
@@ -193,6 +200,36 @@ def is_inside(s: Stepper) -> bool:
     return True
 
 
+def is_torn(s: Stepper) -> bool:
+    """At the end of a step: whether contacts with infinite friction slip (`slip_apart`)."""
+    c, sticks = s.modes, False
+    for i in range(c.contacts):
+        sticks = sticks or sticks_endlessly(c, i)
+    if c.driven == 0 or not sticks:
+        return False
+    load_terms(s)
+    return slip_apart(s)
+
+
+def sticks_endlessly(c: ContactModes, i: int) -> bool:
+    """Whether a contact sticks with infinite friction."""
+    return has_normal(c, i) and c.ways[i] > 0 and mode_of(c, i) == STICK and static(c, i) < 0.0
+
+
+def slip_apart(s: Stepper) -> bool:
+    """Whether contacts that stick with infinite friction slip all the same, beyond errors: ground that moves draws them apart,
+    and no motion of rigid bodies follows it. These are then the only active contacts."""
+    c, found = s.modes, False
+    near = max(s.broken, TURNING * zero_slip(s))
+    for i in range(c.contacts):
+        found = found or (sticks_endlessly(c, i) and tangential_size(c, i, c.speed) > near)
+    if found:
+        for i in range(c.contacts):
+            c.active[i] = 1 if sticks_endlessly(c, i) and tangential_size(c, i, c.speed) > near else 0
+        c.outcome = INCONSISTENT
+    return found
+
+
 def is_left(c: ContactModes, i: int) -> bool:
     """Whether a contact with a part of a ground profile is at its end."""
     return c.bounded[i] != 0 and c.landing[4 * i + 1] <= EDGE * c.length
@@ -250,6 +287,37 @@ def return_to_constraints(s: Stepper) -> None:
         if first_nonfinite(s.new, s.states) >= 0:
             return
         copy(s.new, s.x, s.states)
+
+
+def raise_landed(s: Stepper) -> bool:
+    """Move the coordinates so that contacts which land have no gap; whether that changes them. Those on which nothing presses
+    land below the other surface by a part of the tolerance (`update_parameters`), and depths would add up."""
+    c, found = s.modes, False
+    if s.project == 0 or s.behind_switch != 0:
+        return False
+    deepest = -LANDED * max(GAP_ERROR, c.tolerance) * c.length
+    for i in range(c.contacts):
+        lands = c.active[i] != 0 and mode_of(c, i) == OPEN and has_normal(c, i)
+        c.choice[i] = 1 if lands and deepest < c.gap[i] < -GAP_ERROR * c.length else 0
+        found = found or c.choice[i] != 0
+    if not found:
+        return False
+    for i in range(c.contacts):
+        if c.choice[i] != 0:
+            c.mode[MODE_ENTRIES * i] = 1.0
+    update_hoisted_values(s)
+    for _ in range(PROJECTIONS):
+        copy(s.x, s.point, s.width)
+        s.time[0] = s.t
+        call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
+        if first_nonfinite(s.new, s.states) < 0:
+            copy(s.new, s.x, c.first_velocity)
+    for i in range(c.contacts):
+        if c.choice[i] != 0:
+            c.mode[MODE_ENTRIES * i] = 0.0
+    update_hoisted_values(s)
+    load_terms(s)
+    return True
 
 
 def leaves(c: ContactModes, i: int, which: int) -> int:
@@ -453,6 +521,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
             c.outcome = solve_complementarity(c)
     if c.outcome != FOUND:
         return CONTACT_UNSOLVED
+    release_unpressed(c)
     for i in range(c.contacts):
         if c.settled[i] != 2 or c.best[i] != SLIP:
             set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN)
@@ -460,6 +529,8 @@ def settle(s: Stepper, ended: int, which: int) -> int:
     update_hoisted_values(s)
     return_to_constraints(s)
     load_terms(s)
+    if c.driven != 0 and slip_apart(s):
+        return CONTACT_UNSOLVED
     for i in range(c.contacts):
         if c.settled[i] == 0 and mode_of(c, i) == SLIP:
             for w in range(c.ways[i]):
@@ -484,6 +555,20 @@ def release_resting(c: ContactModes, least: float) -> None:
             t = int(c.tangential[i])
             if abs(c.speed[t]) <= least and abs(c.result[t]) <= BOUNDARY * (largest(c) + abs(c.delassus[t, t]) * kinetic(c, i)):
                 c.settled[i] = 0
+
+
+def release_unpressed(c: ContactModes) -> None:
+    """Open contacts that would begin to slip although nothing presses them but errors of rounding: where their motion without
+    forces keeps them closed, the direction of a slip would be that of errors, and stages of steps turn errors into forces that
+    drive it."""
+    for i in range(c.contacts):
+        if c.active[i] != 0 and has_normal(c, i) and c.best[i] == SLIP and c.settled[i] == 0:
+            n = int(c.normal[i])
+            if c.offset[n] == 0.0 and is_rounding(c, n, c.best_reaction[n] * c.delassus[n, n]):
+                c.best[i] = OPEN
+    for i in range(c.contacts):
+        if resists(c, i) and c.best[int(c.host[i])] == OPEN:
+            c.best[i] = OPEN
 
 
 def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
@@ -605,8 +690,10 @@ def update_parameters(s: Stepper) -> None:
             slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex
             free = c.offset[int(c.normal[i])] == 0.0 and speed > -max(ROUNDING, c.tolerance) * velocity_scale(s)
             # nothing presses it on: only errors of integration make it approach
-            error = max(GAP_ERROR, c.tolerance) if free else GAP_ERROR
-            c.touch[i] = max(0.0, -c.gap[i]) + (error * c.length if slow else 0.0)
+            error = max(GAP_ERROR, DEPTH * c.tolerance) if free else GAP_ERROR
+            c.touch[i] = max(0.0, -c.gap[i])
+            if slow:  # where it is below already, hardly more
+                c.touch[i] = max(c.touch[i] + GAP_ERROR * c.length, error * c.length)
     s.restarted = 1
     for j in range(2 * c.contacts):
         s.armed[c.first_margin + j] = 0

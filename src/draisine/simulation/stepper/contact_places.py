@@ -93,3 +93,20 @@ def pass_to_branch(s: Stepper) -> int:
         return CONTINUE
     s.behind_switch = 1
     return projected(s, c.first_velocity, c.first_velocity + c.velocities)
+
+
+def vary_rates(s: Stepper) -> None:
+    """After a change of branches and the jump of the derivatives S of the state: those of the rates of places follow from the
+    others behind the switch, ∂ρ/∂x S + ∂ρ/∂θ, as the rates do. The first step would carry those before the switch into the
+    places."""
+    c = s.modes
+    if s.project == 0:
+        return
+    copy(s.x, s.point, s.width)
+    s.time[0] = s.t
+    call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
+    for k in range(s.variations):
+        first = s.plain_states * (1 + k) + c.first_velocity
+        for j in range(c.velocities):
+            if c.mass[j * c.velocities + j] == 0.0:
+                s.x[first + j] = s.new[first + j]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
-from draisine.simulation.stepper.contact_modes import is_inside, note_contacts_below
+from draisine.simulation.stepper.contact_modes import is_inside, is_torn, note_contacts_below
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.contact_places import change_with_inertia, has_places
 from draisine.simulation.stepper.contact_saltation import change_modes_varied
@@ -391,7 +391,7 @@ def continue_branches(s: Stepper, m: Tableau, row: int, h: float) -> int:
     if row < 0 and not at_restart(s):
         keep_margins(s)
         if s.unilateral != 0:
-            if is_inside(s):
+            if is_inside(s) or is_torn(s):
                 return CONTACT_UNSOLVED
             row = follow_slips(s)
             if badly_conditioned(s):

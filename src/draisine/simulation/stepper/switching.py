@@ -12,7 +12,7 @@ import math
 
 from draisine.codegen.restricted.types import Vector, call_kernel
 from draisine.simulation.stepper.contact_field import contact_margins, write_margins
-from draisine.simulation.stepper.contact_places import has_places, pass_to_branch
+from draisine.simulation.stepper.contact_places import has_places, pass_to_branch, vary_rates
 from draisine.simulation.stepper.explicit_rk import copy
 from draisine.simulation.stepper.layout import (
     AMBIGUOUS,
@@ -227,16 +227,18 @@ def switch_branch(s: Stepper, row: int, located: bool) -> int:
     take_branch(s, row, other_branch(s, row))
     use_branches(s)
     reason = CONTINUE
-    behind = margin_behind(s, row)
+    behind, places = margin_behind(s, row), s.unilateral != 0 and has_places(s)
     passed = s.switch_rate_kernel == 0 or (not located and moved_past(s, behind))
     if passed or enters(s, behind) or (undecided and crosses_evenly(s, behind)):
         record_switch(s, row, SWITCHED)
     else:
         reason = enter_surface(s, behind)
-    if s.unilateral != 0 and reason == CONTINUE and has_places(s):
+    if places and reason == CONTINUE:
         reason = pass_to_branch(s)
     if s.variations > 0 and reason == CONTINUE:
         jump_at_margin(s, row, single, beyond)
+        if places:
+            vary_rates(s)
     return reason
 
 
