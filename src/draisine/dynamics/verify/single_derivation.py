@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 
 Reals = NDArray[np.float64]
-Other = Callable[[str, NDArray[np.intp], Sequence[ArrayLike]], Reals]  # argument, columns, point
+Other = Callable[[str, NDArray[np.intp], Sequence[ArrayLike]], Reals]  # argument, columns, point: (tries, rows, columns)
 
 _MOST_COLUMNS = 48  # of complex steps, all at once
 _MOST_DIFFERENCES = 16  # of central differences, one by one
@@ -68,7 +68,10 @@ class DerivativeCheck:
         hidden = _HIDDEN * float(np.abs(self._program(*arguments)[of]).max(initial=0.0))
         for name in self.by:
             columns = self._columns(name, most)
-            found = max(found, _difference_by_rows(exact[name][:, columns], other(name, columns, arguments), hidden))
+            of_columns = exact[name][:, columns]
+            found = max(
+                found, _difference_by_rows(of_columns, _closest(of_columns, other(name, columns, arguments), hidden), hidden)
+            )
         return found
 
     def exact(self, arguments: Sequence[ArrayLike]) -> dict[str, Reals]:
@@ -93,37 +96,43 @@ class DerivativeCheck:
 
     def _complex(self, name: str, columns: NDArray[np.intp], arguments: Sequence[ArrayLike]) -> Reals:
         directions = np.eye(self._program.input(name).size)[:, columns]
-        return complex_step_derivatives(self._program, arguments, {name: directions})[self._of]
+        return complex_step_derivatives(self._program, arguments, {name: directions})[self._of][None]
 
     def _differences(self, name: str, columns: NDArray[np.intp], arguments: Sequence[ArrayLike]) -> Reals:
         slots = [slot.name for slot in self._program.inputs]
         of = [slot.name for slot in self._program.outputs].index(self._of)
         place = slots.index(name)
         points = [np.array(a, dtype=float).ravel() for a in arguments]
-        rounding = 4.0 * np.finfo(float).eps * np.abs(self._program(*points)[of])
-        found = []
-        for column in columns:
-            tried = []
-            steps = np.array(_STEPS) * max(1.0, abs(points[place][column]))
-            for step in steps:
-                total = np.zeros(self._program.outputs[of].size)
-                for far, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):  # fourth order
-                    moved = [p.copy() for p in points]
-                    moved[place][column] += far * step
-                    total += weight * self._program(*moved)[of]
-                tried.append(total / (12 * step))
-            # truncation errors decrease with the step and rounding errors increase: the best neighbors are closest to each other,
-            # beyond the rounding errors of the values, within which they agree by chance
-            change = [
-                float((np.abs(a - b) + rounding / step).max()) for (a, b), step in zip(pairwise(tried), steps[1:], strict=True)
-            ]
-            found.append(tried[1 + int(np.argmin(np.where(np.isfinite(change), change, np.inf)))])
-        return np.column_stack(found)
+        tried = np.zeros((len(_STEPS), self._program.outputs[of].size, len(columns)))
+        for (k, size), (j, column) in product(enumerate(_STEPS), enumerate(columns)):
+            step = size * max(1.0, abs(points[place][column]))
+            for far, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):  # fourth order
+                moved = [p.copy() for p in points]
+                moved[place][column] += far * step
+                tried[k, :, j] += weight * self._program(*moved)[of] / (12 * step)
+        return tried
+
+
+def _closest(exact: Reals, tried: Reals, hidden: float) -> Reals:
+    """For each column the one of its tries that is closest to the exact one, in all rows together.
+
+    No step is best everywhere: truncation errors grow with it, from tiny lengths on where a tire has no slip, and rounding errors
+    decrease. Which steps are good cannot be told from the differences alone, two of which may agree by chance. A true
+    derivative agrees with those over some step, a wrong one with none."""
+    size = np.maximum(np.abs(exact).max(axis=1, initial=0.0), _least(exact, hidden))[:, None]
+    far = (np.abs(tried - exact) / size).max(axis=1, initial=0.0)
+    best = np.argmin(np.where(np.isfinite(far), far, np.inf), axis=0)
+    return np.take_along_axis(tried, best[None, None, :], axis=0)[0]
+
+
+def _least(exact: Reals, hidden: float) -> float:
+    """The least size of a row to which differences are relative."""
+    return max(_SMALL * float(np.abs(exact).max(initial=0.0)), hidden, 1e-300)
 
 
 def _difference_by_rows(exact: Reals, other: Reals, hidden: float) -> float:
     """Each row relative to its own largest entry, with a lower bound from the other rows and rounding errors."""
-    least = max(_SMALL * float(np.abs(exact).max(initial=0.0)), hidden, 1e-300)
+    least = _least(exact, hidden)
     return max((relative_difference(a, b, least) for a, b in zip(exact, other, strict=True)), default=0.0)
 
 
