@@ -117,7 +117,7 @@ def _closest(exact: Reals, tried: Reals, hidden: float) -> Reals:
     """For each column the one of its tries that is closest to the exact one, in all rows together.
 
     No step is best everywhere: truncation errors grow with it, from tiny lengths on where a tire has no slip, and rounding errors
-    decrease. Which steps are good cannot be told from the differences alone, two of which may agree by chance. A true
+    decrease. The differences alone do not show which steps are good, two of which may agree by chance. A true
     derivative agrees with those over some step, a wrong one with none."""
     size = np.maximum(np.abs(exact).max(axis=1, initial=0.0), _least(exact, hidden))[:, None]
     far = (np.abs(tried - exact) / size).max(axis=1, initial=0.0)
