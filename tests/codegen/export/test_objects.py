@@ -71,9 +71,7 @@ def test_jax_differentiates_and_maps(jax):
     assert_allclose(jax.jit(jax.jacrev(lambda x: as_jax(table)(x)[0]))(at), table(at)[1], rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.long
 def test_jax_differentiates_the_bicycle(jax):
-    """XLA takes 15 s for it; the kernels of `dr.as_jax(model)` a second."""
     x = np.random.default_rng(8).normal(size=(5, 13)) * 0.2
     x[:, 3] += 1.0
     assert_differentiated(jax, dr.derive(dr.gallery.bicycle()), x, np.ones(3))

@@ -1,7 +1,6 @@
 """Models as functions of JAX (`as_jax`): compiled kernels behind callbacks, with exact forward and reverse derivatives.
 
-Nothing is compiled by XLA but the call: the bicycle's functions and their derivatives are ready within a second, where its
-equations as JAX operations take XLA much longer. Under `vmap` a whole batch is one call. A function and its
+Nothing is compiled by XLA but the call. Under `vmap` a whole batch is one call. A function and its
 derivatives are primitives: the value, its change, linear in those of the arguments, and the transpose of that, as JAX has for
 its own operations.
 """
@@ -69,7 +68,7 @@ def as_jax(model: Model | System | Equations | Program | LinearSolveProgram, ste
       `jax.jacrev`, `jax.vmap` and `jax.jit` apply. They run on the CPU; second derivatives are refused. `step` is that of the
       method in seconds.
     - Of a program, `dr.derive(model).dynamics`: a function written in operations of JAX, for accelerators, see
-      `dr.codegen.as_jax`; XLA compiles it, about a second per thousand operations.
+      `dr.codegen.as_jax`; XLA compiles it in about a second.
     """
     if isinstance(model, Program | LinearSolveProgram):
         return program_as_jax(model)
