@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,21 +12,9 @@ from pathlib import Path
 import draisine as dr
 from figure import Faster, Figure
 from peers import casadi_bicycle, pydy_bicycle, symbrim_bicycle
-from speed import evaluation, median
+from speed import cold, evaluation, median
 
 ROUNDS = 3
-OURS = """
-import time
-from importlib import import_module
-from cold import LATE, benchmark_bicycle, compile
-for module in LATE:  # imported where they are used; importing is not counted
-    import_module(module)
-began = time.perf_counter()
-equations = benchmark_bicycle()
-derived = time.perf_counter()
-compile(equations.dynamics)
-print(derived - began, time.perf_counter() - derived)
-"""
 Taken = tuple[float, float]  # seconds to derive, and to compile
 
 
@@ -37,7 +22,7 @@ def figures(peers: bool) -> Iterator[Figure]:
     """Answers of peers are compared with the published ones, or with ours, before their times count."""
     taken: dict[str, list[Taken]] = {"ours": []}
     for _ in range(ROUNDS):
-        taken["ours"].append(ours())
+        taken["ours"].append(cold())
         if peers:
             taken.setdefault("SymPy and PyDy/Cython", []).append(pydy())
             if casadi_bicycle.available():
@@ -67,18 +52,6 @@ def summed(taken: list[Taken]) -> tuple[float, float, float]:
     columns = *zip(*taken, strict=True), [sum(one) for one in taken]
     derive, compile, both = (statistics.median(column) for column in columns)
     return derive, compile, both
-
-
-def ours() -> Taken:
-    """In a new process with an empty cache."""
-    here = Path(__file__).parent
-    with tempfile.TemporaryDirectory() as empty:
-        surroundings = {**os.environ, "DRAISINE_CACHE_DIR": empty}
-        done = subprocess.run(
-            [sys.executable, "-c", OURS], cwd=here, env=surroundings, capture_output=True, text=True, check=True
-        )
-    derive, compile = (float(word) for word in done.stdout.split())
-    return derive, compile
 
 
 def pydy() -> Taken:

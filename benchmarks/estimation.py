@@ -1,12 +1,15 @@
 """Figures of estimation: whether 95 % intervals hold the truth 95 times of a hundred, and what fits and sensitivities cost.
 
-Run as a program with numbers of data sets, `python benchmarks/estimation.py 0 1000`, it measures coverage alone: of the draining
-tank and of a stick balanced by a noisy torque with the first number, of the bicycle with the second. Its matrices are small:
-`OPENBLAS_NUM_THREADS=1` is quickest.
+Run as a program, `python benchmarks/estimation.py bicycle 1000`, it measures coverage alone: of the draining `tank`, of a `stick`
+balanced by a noisy torque, or of the `bicycle`, with so many data sets. Its matrices are small: `OPENBLAS_NUM_THREADS=1` is
+quickest.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +25,7 @@ from figure import AtLeast, AtMost, Faster, Figure
 from peers import pydy_bicycle
 from peers.pydy_bicycle import Peer
 
-TANKS, STICKS, BICYCLES = 1000, 100, 200  # data sets in the table, for a minute or two each; 1,000 of each by the program
+SETS = {"tank": 1000, "stick": 100, "bicycle": 200}  # in the table, for a minute or two each; 1,000 of each by the program
 LEAST, MOST = 0.930, 0.967  # shares of intervals that hold the truth, of 1,000 at 95 %
 NOISE = 1e-3  # rad/s, in the stable run
 MASSES = {"iyy_front_wheel": 0.28, "m_fork": 4.0, "m_front_wheel": 3.0}
@@ -33,9 +36,10 @@ FAST = dr.optimal.MultipleShooting(window=0.25, integration=dr.methods.RK4(step=
 def figures(peer: Peer | None) -> Iterator[Figure]:
     ours, theirs = _stable(), None if peer is None else _stable_peer(peer)
     yield Figure("bicycle at 4.6 m/s: 3 parameters from 10 s at 100 Hz", ours, "s", Faster(15.0), theirs)
-    for measure, sets in ((_tank, TANKS), (_stick, STICKS), (_bicycle, BICYCLES)):
+    for what, shares in _shares().items():
+        sets = SETS[what]
         least, most = limits(sets)
-        for name, share in measure(sets).items():
+        for name, share in shares.items():
             yield Figure(f"{name}: 95 % intervals that hold the truth, {sets:,} data sets", share, "", AtLeast(least))
             if most < 1:
                 yield Figure(f"{name}: 95 % intervals hold the truth not more often than promised", share, "", AtMost(most))
@@ -50,6 +54,23 @@ def limits(sets: int) -> tuple[float, float]:
     """The band for 1,000 data sets, wider for fewer like the deviation of a share."""
     wider = (1000 / sets) ** 0.5
     return 0.95 - (0.95 - LEAST) * wider, 0.95 + (MOST - 0.95) * wider
+
+
+def _shares() -> dict[str, dict[str, float]]:
+    """Of all three at a time, in processes of their own: what counts here is not time."""
+    surroundings = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    running = {
+        what: subprocess.Popen([sys.executable, __file__, what, str(sets)], env=surroundings, stdout=subprocess.PIPE, text=True)
+        for what, sets in SETS.items()
+    }
+    try:
+        printed = {what: process.communicate()[0] for what, process in running.items()}
+    finally:
+        for process in running.values():
+            process.kill()  # those that have not ended, where the time is up
+    if failed := [what for what, process in running.items() if process.returncode]:
+        raise RuntimeError(f"no intervals of {', '.join(failed)}")
+    return {what: json.loads(said) for what, said in printed.items()}
 
 
 def _tank(sets: int) -> dict[str, float]:
@@ -157,8 +178,7 @@ def _best(work: Callable[[], object], rounds: int) -> float:
     return min(seconds)
 
 
+MEASURED = {"tank": _tank, "stick": _stick, "bicycle": _bicycle}
+
 if __name__ == "__main__":
-    small, large = (int(word) for word in (*sys.argv[1:3], *("1000", "1000")[len(sys.argv) - 1 :]))
-    for measure, sets in ((_tank, small), (_stick, small), (_bicycle, large)):
-        for what, share in measure(sets).items() if sets else ():
-            print(f"{what}: {100 * share:.1f} % of {sets}", flush=True)
+    print(json.dumps(MEASURED[sys.argv[1]](int(sys.argv[2]))))
