@@ -55,7 +55,8 @@ lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
 
 check: lint test-all  ## every gate
 
-bench: $(BENCH)/.peers  ## our figures beside those of peers, kept in benchmarks/results; needs a C compiler (RESUME=1, ONLY=part)
+bench:  ## our figures beside those of peers, kept in benchmarks/results; needs a C compiler (RESUME=1, ONLY=part)
+	@$(MAKE) --no-print-directory --jobs=2 $(BENCH)/.peers $(if $(ONLY),,$(VENV)/.test)
 	$(BENCH)/bin/python benchmarks/run.py --keep benchmarks/results $(if $(RESUME),--resume) $(if $(ONLY),--only $(ONLY))
 
 docs: $(VENV)/.docs  ## the documentation as pages in site/; runs every snippet, fails on broken links (QUICK=1: runs none)

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from figure import AtMost, Faster, Figure
-from speed import Clock, clock, median, medians
+from speed import Clock, median, medians
 
 Vector = NDArray[np.float64]
 Solve = Callable[[], Vector]  # runs once and gives the coordinates at the end
 
-TURNS = 5
+TURNS, LONG_TURNS, LONG = 5, 3, 1.0  # readings, and those where one takes longer than so many seconds
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 25))  # relative and absolute alike, by half decades
 
 
@@ -115,13 +115,24 @@ def compared(
     yield Figure(
         f"{name}: farthest of all from the exact solution", max(c.error for c in (ours, *theirs)), unit, AtMost(accuracy)
     )
-    first, *others = medians(TURNS, *(_steady(clock(c.solve)) for c in (ours, *theirs)))
+    clocks, begun = zip(*(_steady(c.solve) for c in (ours, *theirs)), strict=True)
+    first, *others = medians(LONG_TURNS if max(begun) > LONG else TURNS, *clocks)
     yield Figure(f"{name}: {ours.name}", first, "s")
     for choice, seconds in zip(theirs, others, strict=True):
         yield Figure(f"{name}, beside {choice.name}", first, "s", target, seconds)
 
 
-def _steady(seconds: Clock, turn: float = 0.1) -> Clock:
-    """A short piece of work is read several times in its turn, for about as long as `turn` says, and the median counts."""
-    count = max(1, min(25, int(turn / seconds())))
-    return partial(median, count, seconds)
+def _steady(work: Callable[[], object], turn: float = 0.1) -> tuple[Clock, float]:
+    """A short piece of work is read several times in its turn, for about as long as `turn` says, and the median counts.
+
+    Also the seconds of the first time, which is not counted and for long work is the only one beforehand.
+    """
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    first = seconds()
+    count = 1 if first > LONG else max(1, min(25, int(turn / seconds())))
+    return partial(median, count, seconds), first

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from figure import AtMost, Figure
 
-ROUNDS = 7
+ROUNDS = 5
 PEERS = {
     "SymPy's mechanics": "sympy.physics.mechanics",
     "PyDy": "pydy.system",

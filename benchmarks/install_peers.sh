@@ -23,14 +23,16 @@ if [ ${#missing[@]} -gt 0 ]; then
   [ "$(id -u)" -eq 0 ] || as_root=(sudo --non-interactive)
   if command -v apt-get > /dev/null && "${as_root[@]}" true 2> /dev/null; then
     { "${as_root[@]}" apt-get -qq update && "${as_root[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}"; } > /dev/null 2>&1 ||
-      echo "apt-get could not install them"
+      echo "apt-get could not install them" &  # while pip installs what needs none of them
   else
     echo "install them by the system's package manager (Homebrew: ipopt, pkg-config), remove $environment and run again"
   fi
 fi
 
 pip --editable '.[peers]'
-for peer in pin mujoco symbrim 'opty cyipopt'; do
-  # shellcheck disable=SC2086
-  pip $peer 2> "$environment/error" || { echo "left out: $peer"; grep --max-count=3 -iE 'error:|cannot find' "$environment/error" || true; }
-done
+with_reason() {
+  pip "$@" 2> "$environment/error" || { echo "left out: $*"; grep --max-count=3 -iE 'error:|cannot find' "$environment/error" || true; }
+}
+pip pin mujoco symbrim 2> /dev/null || for peer in pin mujoco symbrim; do with_reason "$peer"; done
+wait
+with_reason opty cyipopt

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -194,6 +197,23 @@ def test_every_part_has_its_module(bench: Any) -> None:
     for one in bench.parts.PARTS.values():
         assert "def figures(" in (FOLDER / f"{one.module}.py").read_text(encoding="utf-8"), one.title
         assert one.title and one.about.endswith(".")
+
+
+def test_programs_that_parts_start_find_what_they_import(tmp_path: Path) -> None:
+    """Deriving in a process of its own reports two times; what scripts in the text of a module import is there."""
+    surroundings = {**os.environ, "DRAISINE_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, FOLDER / "cold.py"], env=surroundings, capture_output=True, text=True, check=True)
+    assert len([float(word) for word in done.stdout.split()]) == 2
+    imported = re.compile(r"^(?:from \S+ import .+|import .+)$", re.MULTILINE)
+    for path in FOLDER.glob("*.py"):
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        scripts = [
+            n.value
+            for n in ast.walk(module)
+            if isinstance(n, ast.Constant) and isinstance(n.value, str) and "\nimport " in n.value
+        ]
+        for script in scripts:
+            subprocess.run([sys.executable, "-c", "\n".join(imported.findall(script))], cwd=FOLDER, check=True)
 
 
 # ------------------------------------------------------------------------------------------------ the site
