@@ -164,18 +164,29 @@ def four_bar_exact(form: ClosedForm, until: float) -> Vector:
 
 
 def chain_exact(masses: int, until: float) -> Vector:
-    """x1, z1, …: the chain in the angles of its rods from the vertical, by hand in NumPy, by SciPy's DOP853 at 1e-13."""
-    from scipy.integrate import solve_ivp
+    """x1, z1, …: the chain in the angles of its rods from the vertical, by hand in NumPy, by SciPy's DOP853 at 1e-13.
 
-    place = np.arange(masses)
-    below = masses - np.maximum.outer(place, place)  # masses that hang from both rods
-    weight = planar.GRAVITY * (masses - place)
+    Masses and rods are ones. The pulls T of the rods keep their lengths: T₋ cos + T₊ cos − 2 T = −ω² between neighbors.
+    """
+    from scipy.integrate import solve_ivp
+    from scipy.linalg import solve_banded
+
+    bands = np.zeros((3, masses))
+    bands[1] = -2.0
+    bands[1, 0] = -1.0  # the first rod hangs from a fixed point, and alone feels the weight as such
 
     def rates(t: float, state: Vector) -> Vector:
         angles, speeds = np.split(state, 2)
-        apart = np.subtract.outer(angles, angles)
-        push = -(below * np.sin(apart)) @ speeds**2 - weight * np.sin(angles)
-        return np.concatenate([speeds, np.linalg.solve(below * np.cos(apart), push)])
+        steps = np.diff(angles)
+        bands[0, 1:] = bands[2, :-1] = np.cos(steps)
+        side = -(speeds**2)
+        side[0] -= planar.GRAVITY * np.cos(angles[0])
+        pulls = solve_banded((1, 1), bands, side)
+        turn = np.zeros(masses)
+        turn[0] = -planar.GRAVITY * np.sin(angles[0])
+        turn[:-1] += pulls[1:] * np.sin(steps)
+        turn[1:] -= pulls[:-1] * np.sin(steps)
+        return np.concatenate([speeds, turn])
 
     start = np.concatenate([np.full(masses, np.pi / 2), np.zeros(masses)])
     angles = solve_ivp(rates, (0.0, until), start, method="DOP853", rtol=1e-13, atol=1e-13).y[:masses, -1]
