@@ -5,12 +5,16 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import draisine as dr
-from figure import Faster, Figure
+from figure import AtMost, Faster, Figure
 from peers import casadi_bicycle, pydy_bicycle, symbrim_bicycle
 from speed import cold, evaluation, median
 
@@ -45,6 +49,35 @@ def figures(peers: bool) -> Iterator[Figure]:
         seconds = median(20, evaluation(dr.derive(dr.gallery.model("bicycle"))))
         peer = "SymBRiM and PyDy/Cython, called from Python"
         yield Figure(f"state derivative of the bicycle, beside {peer}", seconds, "s", None, evaluated)
+    if find_spec("jax") is not None:
+        yield from for_jax()
+
+
+def for_jax() -> Iterator[Figure]:
+    """From a program to its first value, and to the first gradient, XLA's work included; JAX has compiled something before."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    jax.jit(jax.grad(lambda x: x * x))(1.0)
+    for name in ("bicycle", "delebecque_bicycle", "motorcycle"):
+        made = dr.gallery.model(name)
+        equations = made if isinstance(made, dr.Equations) else dr.derive(made)
+        x, u = np.array([state.default for state in equations.states]), np.zeros(len(equations.inputs))
+        began = time.perf_counter()
+        function = dr.codegen.as_jax(equations.dynamics)
+        found = np.asarray(jax.jit(function)(0.0, x, u, equations.default_parameters)[0])
+        first = time.perf_counter()
+        squares = partial(_squares, function, u, equations.default_parameters)
+        jax.block_until_ready(jax.jit(jax.grad(squares))(x))
+        done = time.perf_counter()
+        if not np.allclose(found, equations.dynamics(0.0, x, u, equations.default_parameters)[0], rtol=1e-12, atol=1e-12):
+            raise RuntimeError(f"the function of {name} for JAX is wrong")
+        yield Figure(f"{name}, function for JAX: first call", first - began, "s", AtMost(3.0))
+        yield Figure(f"{name}, function for JAX: first gradient", done - first, "s", AtMost(3.0))
+
+
+def _squares(function: Callable[..., Any], u: Any, p: Any, x: Any) -> Any:
+    return (function(0.0, x, u, p)[0] ** 2).sum()
 
 
 def summed(taken: list[Taken]) -> tuple[float, float, float]:

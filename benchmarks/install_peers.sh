@@ -33,6 +33,6 @@ pip --editable '.[peers]'
 with_reason() {
   pip "$@" 2> "$environment/error" || { echo "left out: $*"; grep --max-count=3 -iE 'error:|cannot find' "$environment/error" || true; }
 }
-pip pin mujoco symbrim 2> /dev/null || for peer in pin mujoco symbrim; do with_reason "$peer"; done
+pip pin mujoco symbrim jax 2> /dev/null || for peer in pin mujoco symbrim jax; do with_reason "$peer"; done
 wait
 with_reason opty cyipopt
