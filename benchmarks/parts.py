@@ -89,7 +89,7 @@ PARTS = {
     "derivation": Part(
         "Derive, compile",
         "The benchmark bicycle with all parameters as symbols, from its description to equations, and from these to machine "
-        "code. Libraries are imported beforehand, nothing is kept from before. Where JAX is installed: programs as its functions.",
+        "code. Libraries are imported beforehand, nothing is kept from before. Where JAX is there: programs as its functions.",
         "derivation",
         _wanted,
     ),
