@@ -136,3 +136,13 @@ def test_motions_with_coarse_tolerances(number: int) -> None:
     np.testing.assert_allclose([c.time for c in coarse.modes[:3]], [c.time for c in fine.modes[:3]], atol=1e-4)
     same = coarse.time < min(fine.modes[-1].time, 0.35)
     np.testing.assert_allclose(coarse["lean"][same], fine["lean"][same], atol=1e-3)
+
+
+def test_slow_slips_do_not_hold_up_explicit_steps() -> None:
+    """Slips of millimeters per second go on for long: implicit steps follow them before stability limits explicit ones."""
+    total = 0
+    for number in (18, 29, 37, 44, 51, 52, 86, 92):
+        run = dr.simulate(falling_bicycle(0.6), 3.0, start=drawn_falls(100)[number], samples=60)
+        assert run.status.kind == "FINISHED", run.status
+        total += run.statistics.evaluations
+    assert total < 108_000  # 98,000 to 99,000 with tolerances near 1e-8

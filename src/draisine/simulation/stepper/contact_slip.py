@@ -25,7 +25,7 @@ NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero w
 TURNING = (
     100.0  # times SLIPPING, which is the same of rounding errors: a slip that turns, or whose direction has no motion, is zero
 )
-MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
+MOST_GROWTH = 8.0  # factor by which a slip may grow in a step of an implicit method
 FIRST_GROWTH = 0.4  # the same of a slip that begins, times ε, from where on Newton's iteration converges at once
 TRIED = 1e-3  # part of a step in which it is tried how fast a slip begins
 STRAIGHT = 1e-4  # tangent of the angle between a slip and its deceleration up to which it stops without turning
