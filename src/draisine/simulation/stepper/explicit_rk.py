@@ -140,8 +140,8 @@ def record_nonfinite(s: Stepper, m: Tableau, h: float, last: int) -> None:
 STABILITY_BORDER = 6.1
 STIFFNESS_TEST_INTERVAL = 10
 STIFF_LIMIT, NONSTIFF_LIMIT = 15, 6
-# The same with contacts: while a slip is slow, terms of high order in h times this ratio limit the error of explicit steps before
-# stability does, and implicit steps are longer.
+# The same with contacts after implicit steps: while a slip is slow, terms of high order in h times this ratio limit the error of
+# explicit steps before stability does, and implicit steps are longer.
 CONTACT_BORDER, CONTACT_STIFF_LIMIT, CONTACT_NONSTIFF_LIMIT = 3.5, 6, 3
 
 
@@ -160,7 +160,7 @@ def is_stiff(s: Stepper, m: Tableau, h: float) -> bool:
         unit = 1.0 / scale(s, i)
         above += ((rate[i] - other[i]) * unit) ** 2
         below += ((new[i] - point[i]) * unit) ** 2
-    contacts = s.unilateral != 0 and s.modes.usual == 0  # else equations are those of ideal rolling
+    contacts = s.check_stiffness == 2 and s.unilateral != 0 and s.modes.usual == 0
     if abs(h) * math.sqrt(above) > (CONTACT_BORDER if contacts else STABILITY_BORDER) * math.sqrt(below):
         s.nonstiff_steps = 0
         s.stiff_steps += 1
