@@ -113,3 +113,36 @@ def test_slips_that_begin_take_few_attempts(number: int, until: float, most: int
     run = dr.simulate(falling_bicycle(0.6), until, start=drawn_falls(100)[number], samples=[0.0, until])
     assert any(mode == "slip" for change in run.modes for mode in change.modes.values())
     assert run.statistics.rejected <= most
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("number", [6, 20, 32, 37, 47, 68])
+def test_coarse_tolerances_take_fewer_steps(number: int, rtol: float) -> None:
+    """With them slips are resolved all the same, and contacts that just open do not land again at once."""
+    method = dr.methods.Auto(rtol=rtol, atol=1e-2 * rtol, max_steps=3000)
+    run = dr.simulate(falling_bicycle(0.6), 3.0, start=drawn_falls(100)[number], method=method, samples=60)
+    assert run.status.kind == "FINISHED", run.status
+
+
+@pytest.mark.parametrize("number", range(6, 12))
+def test_motions_with_coarse_tolerances(number: int) -> None:
+    """A wheel slips, lifts or lands at the same times, within errors of the size of the tolerance; then motions part."""
+    start = drawn_falls(100)[number]
+    fine, coarse = (
+        dr.simulate(falling_bicycle(0.6), 0.7, start=start, method=dr.methods.Auto(rtol=rtol, atol=1e-2 * rtol), samples=20)
+        for rtol in (1e-9, 1e-5)
+    )
+    assert [change.modes for change in coarse.modes[:3]] == [change.modes for change in fine.modes[:3]]
+    np.testing.assert_allclose([c.time for c in coarse.modes[:3]], [c.time for c in fine.modes[:3]], atol=1e-4)
+    same = coarse.time < min(fine.modes[-1].time, 0.35)
+    np.testing.assert_allclose(coarse["lean"][same], fine["lean"][same], atol=1e-3)
+
+
+def test_slow_slips_do_not_hold_up_explicit_steps() -> None:
+    """Slips of millimeters per second go on for long: implicit steps follow them before stability limits explicit ones."""
+    total = 0
+    for number in (18, 29, 37, 44, 51, 52, 86, 92):
+        run = dr.simulate(falling_bicycle(0.6), 3.0, start=drawn_falls(100)[number], samples=60)
+        assert run.status.kind == "FINISHED", run.status
+        total += run.statistics.evaluations
+    assert total < 108_000  # 98,000 to 99,000 with tolerances near 1e-8

@@ -20,11 +20,12 @@ STILL = 300.0  # m/s times the relative tolerance: ε, well above the errors of 
 JOINT_STILL = 30.0  # the same for dry friction of joints, whose direction is one of two
 LEAST_STILL = 1e-12  # m/s
 GROWN = 100.0  # times ε: a slip that is not small any more
+COARSEST = 1e-6  # relative tolerance with which slips are resolved at least: with a larger ε, motions would have no other slips
 NEAR = 1.0  # times the relative tolerance and a velocity: a slip that is zero within the errors of integration
 TURNING = (
     100.0  # times SLIPPING, which is the same of rounding errors: a slip that turns, or whose direction has no motion, is zero
 )
-MOST_GROWTH = 4.0  # factor by which a slip may grow in a step of an implicit method
+MOST_GROWTH = 8.0  # factor by which a slip may grow in a step of an implicit method
 FIRST_GROWTH = 0.4  # the same of a slip that begins, times ε, from where on Newton's iteration converges at once
 TRIED = 1e-3  # part of a step in which it is tried how fast a slip begins
 STRAIGHT = 1e-4  # tangent of the angle between a slip and its deceleration up to which it stops without turning
@@ -48,7 +49,7 @@ def set_mode(c: ContactModes, i: int, mode: int) -> None:
     c.mode[k + 1] = 1.0 if mode == STICK else 0.0
     c.mode[k + 6] = 1.0 if mode == SLIP and c.settled[i] != 0 else 0.0
     still = STILL if has_normal(c, i) or c.ways[i] > 1 else JOINT_STILL
-    c.mode[k + 7] = max(LEAST_STILL, still * c.tolerance) if mode == SLIP and c.settled[i] == 0 else 0.0
+    c.mode[k + 7] = max(LEAST_STILL, still * min(c.tolerance, COARSEST)) if mode == SLIP and c.settled[i] == 0 else 0.0
     c.begun[i] = 0.0
     for w in range(2):
         c.mode[k + 2 + w] = c.best_direction[i, w] if mode == SLIP and w < c.ways[i] else 0.0
@@ -99,7 +100,7 @@ def fall_of(c: ContactModes) -> float:
 
 def zero_slip(s: Stepper) -> float:
     """The slip that is zero within errors."""
-    return max(SLIPPING, NEAR * s.modes.tolerance) * (1.0 + velocity_scale(s))
+    return max(SLIPPING, NEAR * min(s.modes.tolerance, COARSEST)) * (1.0 + velocity_scale(s))
 
 
 def slips_in_plane(c: ContactModes, i: int) -> bool:

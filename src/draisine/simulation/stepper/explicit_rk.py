@@ -10,6 +10,7 @@ import math
 
 from draisine.codegen.restricted.types import Matrix, Vector, call_kernel
 from draisine.simulation.stepper.contact_field import contact_field, contact_margins, write_margins
+from draisine.simulation.stepper.contact_layout import MODE_ENTRIES
 from draisine.simulation.stepper.layout import TERMS, Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
 
@@ -140,6 +141,10 @@ def record_nonfinite(s: Stepper, m: Tableau, h: float, last: int) -> None:
 STABILITY_BORDER = 6.1
 STIFFNESS_TEST_INTERVAL = 10
 STIFF_LIMIT, NONSTIFF_LIMIT = 15, 6
+# The same with contacts after implicit steps: while a slip is slow, terms of high order in h times this ratio limit the error of
+# explicit steps before stability does, and implicit steps are longer.
+CONTACT_BORDER, CONTACT_STIFF_LIMIT, CONTACT_NONSTIFF_LIMIT = 3.5, 6, 3
+SLOW = 0.1  # such a slip, relative to the largest velocity; friction that locks contacts as they slip is stiff, too
 
 
 def is_stiff(s: Stepper, m: Tableau, h: float) -> bool:
@@ -157,14 +162,28 @@ def is_stiff(s: Stepper, m: Tableau, h: float) -> bool:
         unit = 1.0 / scale(s, i)
         above += ((rate[i] - other[i]) * unit) ** 2
         below += ((new[i] - point[i]) * unit) ** 2
-    if abs(h) * math.sqrt(above) > STABILITY_BORDER * math.sqrt(below):
+    contacts = s.check_stiffness == 2 and slips_slowly(s)
+    if abs(h) * math.sqrt(above) > (CONTACT_BORDER if contacts else STABILITY_BORDER) * math.sqrt(below):
         s.nonstiff_steps = 0
         s.stiff_steps += 1
-        return s.stiff_steps >= STIFF_LIMIT
+        return s.stiff_steps >= (CONTACT_STIFF_LIMIT if contacts else STIFF_LIMIT)
     s.nonstiff_steps += 1
-    if s.nonstiff_steps >= NONSTIFF_LIMIT:
+    if s.nonstiff_steps >= (CONTACT_NONSTIFF_LIMIT if contacts else NONSTIFF_LIMIT):
         s.stiff_steps = 0
     return False
+
+
+def slips_slowly(s: Stepper) -> bool:
+    """Whether a contact slips in a plane, slowly at the start of the step."""
+    if s.unilateral == 0 or s.modes.usual != 0:
+        return False
+    c, largest, found = s.modes, 0.0, False
+    for j in range(c.velocities):
+        largest = max(largest, abs(s.x[c.first_velocity + j]))
+    for i in range(c.contacts):
+        slips = c.ways[i] > 1 and c.mode[MODE_ENTRIES * i] != 0.0 and c.mode[MODE_ENTRIES * i + 1] == 0.0
+        found = found or (slips and s.margin[0, c.first_margin + 2 * i + 1] < SLOW * largest)
+    return found
 
 
 def prepare_cubic(s: Stepper, m: Tableau, h: float) -> None:

@@ -185,7 +185,8 @@ def initial_rates(s: Stepper, m: Tableau) -> int:
     if m.implicit != 0:
         s.jacobian_fresh, s.jacobian_old, s.factorized, s.past_stage_valid = 0, 1, 0, 0
         s.newton_factor = 1.0
-        s.smooth = 1 if m.evaluates_end != 0 and s.dynamics != 0 else 0
+        # contacts begin on the motion that follows, and one that just opens would land by an error of the interpolant's slope
+        s.smooth = 1 if (m.evaluates_end != 0 or s.unilateral != 0) and s.dynamics != 0 else 0
     if s.needs_start_solve != 0:
         outcome = solve_start(s)
         if s.aborted != 0:
