@@ -108,11 +108,11 @@ def grouped(values: Complex, errors: Array, least: Array, right: Complex, left: 
     return ModesAt(right, left, groups)
 
 
-def matched(first: ModesAt, last: ModesAt) -> list[tuple[list[int], list[int], int]] | None:
+def matched(first: ModesAt, last: ModesAt) -> list[tuple[list[int], list[int], int, int]] | None:
     """The modes that are not neutral at both ends, of pairs the upper ones: members of a group at either end that have the same
-    shape, and their sign at the first; None where shapes do not tell them apart."""
+    shape, their sign at the first, and whether they oscillate; None where shapes do not tell them apart."""
     share = overlaps((first.right[None], first.left[None]), (last.right[None], last.left[None]))[0]
-    found: list[tuple[list[int], list[int], int]] = []
+    found: list[tuple[list[int], list[int], int, int]] = []
     missing = {tuple(group): len(group) for group, sign, _ in last.groups if sign}
     for members, sign, turn in first.groups:
         left = len(members) if sign else 0
@@ -126,7 +126,7 @@ def matched(first: ModesAt, last: ModesAt) -> list[tuple[list[int], list[int], i
             left -= count
             missing[tuple(others)] -= count
             if turn >= 0:
-                found.append((members, others, sign))
+                found.append((members, others, sign, turn))
         if left:
             return None
     return None if any(missing.values()) else found

@@ -94,7 +94,7 @@ def _resolved(matrices: Matrices, at: Array, width: float, alone: bool) -> list[
         return None
     modes = vectors(every)
     found: list[ShapedCrossing] = []
-    for members, others, sign in pairs:
+    for members, others, sign, turning in pairs:
         ends = (_space(first, members), _space(last, others))
         signs = _signs(spectrum, modes, ends, len(members))
         if signs is None:
@@ -107,8 +107,8 @@ def _resolved(matrices: Matrices, at: Array, width: float, alone: bool) -> list[
             one = _crossing(matrices, (float(at[i]), float(at[j])), ends, len(members), int(signs[j]), width, alone)
             if one is None:
                 return None
-            turning = one.exchange.eigenvalue != 0.0
-            exchange = one.exchange._replace(change=int(signs[j]) * (2 if turning else 1))
+            eigenvalue = one.exchange.eigenvalue if turning else 0j
+            exchange = one.exchange._replace(change=int(signs[j]) * (2 if turning else 1), eigenvalue=eigenvalue)
             found += [one._replace(exchange=exchange)] * len(members)
     return sorted(found, key=lambda one: one.exchange.value)
 

@@ -128,6 +128,8 @@ class Zones:
             return False
         found = Spectrum.of(self.matrices(edge + side * step * np.array([1.0, 2.0])))
         sizes = np.abs(found.values.real)
+        if np.count_nonzero(sizes <= found.errors, axis=1).max() >= count:  # modes that are neutral beside the zone, too
+            return False
         near, far = np.sort(sizes, axis=1)[:, count - 1]
         order = np.log(far / max(near, 1e-300)) / np.log((half + 2.0 * step) / (half + step))
         at_edge = sizes[0] / (1.0 + step / half) ** order
