@@ -27,8 +27,9 @@ Complex = NDArray[np.complex128]
 _APART = 0.02  # overlap of modes of different blocks, at most
 _WHOLE = 0.1  # distance of the overlap of a block with itself from its number of modes, at most
 _ROUNDING = 100.0 * EPS  # of symmetric functions, relative to the power of the size of A
+_SAFETY = 10.0  # factor on errors of entries
 _SHARP = 1e-8  # value at a zero, relative to that at the ends: the resolution of the zero
-_SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
+SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
 
 
 class Zero(NamedTuple):
@@ -36,6 +37,13 @@ class Zero(NamedTuple):
 
     value: float
     uncertainty: float
+
+
+class Sizes(NamedTuple):
+    """The size of a matrix in balanced units, and that of the errors of its entries."""
+
+    size: float
+    error: float
 
 
 class Block(NamedTuple):
@@ -50,18 +58,20 @@ class Block(NamedTuple):
     def change(self) -> Counts:
         return self.after - self.before
 
-    def eigenvalues(self, matrices: Matrices, s: float) -> tuple[Complex, float]:
-        """Those of the block, and the size of the matrix with balanced units."""
+    def eigenvalues(self, matrices: Matrices, s: float) -> tuple[Complex, Sizes]:
+        """Those of the block, and sizes of the matrix."""
         a = matrices(np.array([s]))
         values, right, left = (part[0] for part in vectors(a))
         alike = shares(self.ends[0], right, left) * shares(self.ends[1], right, left)
-        return values[np.argsort(-alike, kind="stable")[: self.count]], size_of(a)
+        return values[np.argsort(-alike, kind="stable")[: self.count]], sizes_of(a, matrices.floor)
 
 
-def size_of(matrix: Array) -> float:
-    """The size of a matrix (1, states, states) in balanced units."""
+def sizes_of(matrix: Array, floor: Array | None) -> Sizes:
+    """Sizes of a matrix (1, states, states)."""
     scale = balancing(np.abs(matrix))
-    return float((np.abs(matrix) * scale[:, None, :] / scale[:, :, None]).sum(axis=2).max(initial=0.0))
+    units = scale[0][None, :] / scale[0][:, None]
+    size, error = (float((np.abs(a) * units).sum(axis=1).max(initial=0.0)) for a in (matrix[0], 0.0 if floor is None else floor))
+    return Sizes(size, _ROUNDING * size + _SAFETY * error)
 
 
 def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
@@ -69,7 +79,7 @@ def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
     both = matrices(np.array([low, high]))
     if not both.shape[1] or not np.isfinite(both).all():
         return None
-    spectrum = Spectrum.of(both)
+    spectrum = Spectrum.of(both, matrices.floor)
     values, right, left = vectors(both)
     share = overlaps((right[:1], left[:1]), (right[1:], left[1:]))[0]
     if not np.isfinite(share).all():
@@ -111,7 +121,7 @@ def _components(share: Array, values: Complex) -> list[tuple[list[int], list[int
 
 
 def block_zeros(matrices: Matrices, some: list[Block], low: float, high: float) -> list[Zero] | None:
-    """Where blocks are critical; None where one of them has no zero. Blocks that nearly meet are ill-conditioned: the value of
+    """Where blocks are critical; None where one of them only jumps past zero. Blocks that nearly meet are ill-conditioned: the value of
     one that rounding does not tell from that of others, or of all together, is the best known of these."""
     found = [zero_of_symmetric(partial(block.eigenvalues, matrices), low, high) for block in some]
     zeros = [zero for zero in found if zero is not None]
@@ -127,7 +137,7 @@ def _hidden_within(matrices: Matrices, block: Block, zero: Zero, width: float) -
     """The distance from its critical value within which rounding hides that a block is not zero."""
     distances = width * 10.0 ** -np.arange(1.0, 14.0)
     at = np.concatenate([zero.value - distances, zero.value + distances])
-    spectrum = Spectrum.of(matrices(at))
+    spectrum = matrices.spectrum(at)
     known = np.zeros(len(at), dtype=bool)
     for k, s in enumerate(at.tolist()):
         own = np.abs(block.eigenvalues(matrices, s)[0][:, None] - spectrum.values[k]).argmin(axis=1)
@@ -135,35 +145,49 @@ def _hidden_within(matrices: Matrices, block: Block, zero: Zero, width: float) -
     return float(distances[~known.reshape(2, -1).all(axis=0)].max(initial=0.0))
 
 
-def smallest(matrices: Matrices, count: int, s: float) -> tuple[Complex, float]:
-    """So many eigenvalues, those next to zero, and the size of the matrix."""
+def smallest(matrices: Matrices, count: int, s: float) -> tuple[Complex, Sizes]:
+    """So many eigenvalues, those next to zero, and sizes of the matrix."""
     a = matrices(np.array([s]))
     z = np.linalg.eigvals(a[0]).astype(complex)
-    return z[np.argsort(np.abs(z))][:count], size_of(a)
+    return z[np.argsort(np.abs(z))][:count], sizes_of(a, matrices.floor)
 
 
-def zero_of_symmetric(eigenvalues: Callable[[float], tuple[Complex, float]], low: float, high: float) -> Zero | None:
-    """Where as many eigenvalues are zero, given them and the size of A: the zero of the one of their symmetric functions, from
-    sum to product, that is least sensitive to rounding. All are smooth; some are of higher order, or rounding error alone."""
+def zero_of_symmetric(eigenvalues: Callable[[float], tuple[Complex, Sizes]], low: float, high: float) -> Zero | None:
+    """Where as many eigenvalues are zero, given them and sizes of A: the zero of the one of their symmetric functions, from
+    sum to product, that is least sensitive to rounding. All are smooth; some are of higher order, or rounding error alone. The
+    middle where rounding hides all of them at both ends, None where none has a zero."""
 
     def functions(s: float) -> tuple[Array, Array]:
-        z, size = eigenvalues(s)
+        z, sizes = eigenvalues(s)
         values = np.asarray(np.poly(z)[1:].real, dtype=np.float64)
-        return values, _ROUNDING * size ** np.arange(1.0, len(values) + 1.0)
+        return values, sizes.error * sizes.size ** np.arange(float(len(values)))
 
     (below, error), (above, other) = functions(low), functions(high)
-    known = (np.abs(below) > error) & (np.abs(above) > other) & (below * above < 0.0)
+    known = (np.abs(below) > error) & (np.abs(above) > other)
+    if not known.any():
+        return Zero(0.5 * (low + high), 0.5 * (high - low))
     found = []
-    for j in np.flatnonzero(known).tolist():
+    for j in np.flatnonzero(known & (below * above < 0.0)).tolist():
         root = bracketed_root(partial(_entry, functions, j), low, high)
-        reach = max(low - root, high - root, key=abs)  # to the end that is farther
+        reach, unknown = _farther(root, low, high) - root, float(max(error[j], other[j]))
         size, near, there = (abs(float(functions(root + share * reach)[0][j])) for share in (1.0, 1.0 / 3.0, 0.0))
-        if there > max(error[j], other[j], _SHARP * size):  # a jump: eigenvalues that come close and turn away
+        if there > max(unknown, _SHARP * size):  # a jump: eigenvalues that come close and turn away
             continue
-        order = float(np.log(size / max(near, 1e-300)) / np.log(3.0))
-        share = float(max(error[j], other[j])) / size
-        found.append((order > _SIMPLE, share, Zero(root, abs(reach) * share ** (1.0 / order) if order > _SIMPLE else 0.0)))
+        order = order_of_zero(partial(_entry, functions, j), root, low, high)
+        part = 1.0 if near <= unknown else (unknown / size) ** (1.0 / order) if order > SIMPLE else 0.0
+        found.append((part > 0.0, unknown / size, Zero(root, part * abs(reach))))
     return min(found)[2] if found else None
+
+
+def order_of_zero(function: Callable[[float], float], root: float, low: float, high: float) -> float:
+    """The power of the distance from a zero that a function is, measured on its longer side in a bracket."""
+    end = _farther(root, low, high)
+    far, near = (abs(function(root + share * (end - root))) for share in (1.0, 1.0 / 3.0))
+    return float(np.log(max(far, 1e-300) / max(near, 1e-300)) / np.log(3.0))
+
+
+def _farther(root: float, low: float, high: float) -> float:
+    return max(low, high, key=lambda end: abs(end - root))
 
 
 def _entry(functions: Callable[[float], tuple[Array, Array]], j: int, s: float) -> float:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from draisine.errors import SolverError
 from draisine.numerics.root_finding import bracketed_root
 from draisine.numerics.spectrum import Spectrum, clusters
-from draisine.stability.blocks import Block, Zero, block_zeros, blocks, smallest, zero_of_symmetric
+from draisine.stability.blocks import SIMPLE, Block, Zero, block_zeros, blocks, order_of_zero, smallest, zero_of_symmetric
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import LEAST, Change, Matrices, changes
 from draisine.stability.exchanges import exchanges
@@ -43,6 +43,7 @@ _DEPTH = 12  # changes inside a bracket that are distinguished
 POLE = 100.0  # a matrix this many times larger next to a value than beside it is infinite there
 NARROW = 1e-2  # a bracket, of the sampling, that can tell
 HALVINGS = 45
+_BEYOND = 10.0  # distance at which the order of a zero is measured, relative to the zone that rounding hides
 _NEARLY = 1e-2  # real part of a pair on the axis, relative to its size
 
 
@@ -117,10 +118,8 @@ def _ratio(above: str, below: str) -> str:
 def critical_values(family: Family, over: str, values: Array, names: ModeNames, unit: str = "") -> list[Critical]:
     """All critical values in the range of a sweep, one for each mode, in order."""
 
-    def matrices(at: Array) -> Array:
-        return family.matrices(at[:, None]).A
-
-    found = changes(matrices, values)
+    found = changes(lambda at: family.matrices(at[:, None]).A, values)
+    matrices = found.matrices
     zones = Zones(matrices, (float(np.min(values)), float(np.max(values))))
     solver = _Solver(matrices, found.zeros, names, zones)
     events: list[_Event] = []
@@ -234,7 +233,9 @@ class _Solver:
             for event in self._described(change, _whole_zero(zero.value, change.width), None, real, pairs, double):
                 yield replace(event, uncertainty=zero.uncertainty)
             return
-        yield from self._described(change, _whole_zero(value[0], change.width), value[1], real, pairs, double)
+        hidden = self._hidden_about(value[0], change) if real else 0.0
+        for event in self._described(change, _whole_zero(value[0], change.width), value[1], real, pairs, double):
+            yield event if event.uncertainty else replace(event, uncertainty=hidden)
 
     def _in_blocks(self, low: float, high: float) -> list[_Event]:
         """What each of several blocks of modes does that change within a bracket; nothing where fewer do, or are told apart."""
@@ -247,8 +248,8 @@ class _Solver:
     def _of_block(self, block: Block, zero: Zero, ends: tuple[float, float]) -> Iterator[_Event]:
         real, pairs, _ = _modes_that_change(Change(*ends, block.before, block.after, 0.0))
         at, grows = _whole_zero(zero.value, ends[1] - ends[0]), int(block.change[:2].sum()) != 0
-        z, size = block.eigenvalues(self.matrices, zero.value)
-        swinging = sorted((v.imag for v in z if v.imag > _COINCIDE * size), key=lambda rate: -rate)
+        z, sizes = block.eigenvalues(self.matrices, zero.value)
+        swinging = sorted((v.imag for v in z if v.imag > _COINCIDE * sizes.size), key=lambda rate: -rate)
         rates = [0.0] * abs(real) + (swinging + [0.0] * abs(pairs))[: abs(pairs)]
         steps = [int(np.sign(real))] * abs(real) + [2 * int(np.sign(pairs))] * abs(pairs)
         for rate, step in zip(rates, steps, strict=True):
@@ -289,7 +290,7 @@ class _Solver:
         value: float | None = None
         root: complex | None = None
         if (abs(real), pairs, double) == (1, 0, 0) and not _oscillations_begun(change):
-            value = bracketed_root(lambda s: self._last_coefficient(self.matrix(s)), low, high)
+            value = bracketed_root(self._product, low, high)
         elif (real, abs(pairs), double) == (0, 1, 0) and change.before[4:].sum() == change.after[4:].sum():
             value = self._pair_root(change)
         elif (real, pairs, abs(double)) == (0, 0, 1):
@@ -297,15 +298,25 @@ class _Solver:
         slack = change.high - change.low
         return (value, root) if value is not None and low - slack <= value <= high + slack else None
 
-    def _last_coefficient(self, a: Array) -> float:
+    def _hidden_about(self, value: float, change: Change) -> float:
+        """Half the width of the zone about a zero of higher order of the product of eigenvalues within which it is known; 0 for a
+        simple one."""
+        last = self.zones.edge(change.low, change.high, change.before)[0]
+        half = 0.5 * (self.zones.arrives(last, change.high, change.after) - last)
+        low, high = max(value - _BEYOND * half, self.zones.limits[0]), min(value + _BEYOND * half, self.zones.limits[1])
+        thin = 2.0 * half <= THIN * max(change.width, abs(value))
+        return 0.0 if thin or order_of_zero(self._product, value, low, high) <= SIMPLE else half
+
+    def _product(self, s: float) -> float:
         """Zero where a real eigenvalue is zero, besides those that always are."""
+        a = self.matrix(s)
         if not self.zeros:
             return float(np.linalg.det(a))
         return float(characteristic(a[None])[0][len(a) - self.zeros - 1])
 
     def _pair_root(self, change: Change) -> float | None:
         """Where the real part of the pair that changes its sign vanishes."""
-        ends = [Spectrum.of(self.matrix(s)[None]) for s in (change.low, change.high)]
+        ends = [self.matrices.spectrum(np.array([s])) for s in (change.low, change.high)]
         crossing = _crossing_pair(*ends)
         if crossing is None:
             return None
@@ -345,7 +356,7 @@ class _Solver:
         digits."""
         middle = Zero(value, 0.5 * slack if slack > THIN * max(change.width, abs(value)) else 0.0)
         near = max(_NEAR * change.width, slack)
-        found = Spectrum.of(self.matrix(value)[None])
+        found = self.matrices.spectrum(np.array([value]))
         count_at_zero = int((found.zero[0] | defective_near_zero(found)).sum())
         if count_at_zero > max(self.zeros, 1):
             refined = self._meet_at_zero(change, count_at_zero)
@@ -410,8 +421,8 @@ class _Solver:
         one end and decays at the other, its own: another may touch the axis beside it."""
         if not count:
             return []
-        found = Spectrum.of(self.matrix(value)[None])
-        ends = [Spectrum.of(self.matrix(s)[None]) for s in (change.low, change.high)]
+        found = self.matrices.spectrum(np.array([value]))
+        ends = [self.matrices.spectrum(np.array([s])) for s in (change.low, change.high)]
         d = change.after - change.before
         crossing = _crossing_pair(*ends) if abs(d[1]) == 2 and d[3] == -d[1] else None
         if crossing is not None and count == 1:

@@ -60,7 +60,7 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
     both = matrices(np.array([low, high]))
     if not np.isfinite(both).all():
         return []
-    spectrum = Spectrum.of(both)
+    spectrum = Spectrum.of(both, matrices.floor)
     first, last = (modes_at(spectrum, i) for i in range(2))
     found = crossing_modes(first, last) or []
     if sum(one.number for one in found) < least:
@@ -166,7 +166,7 @@ def crossing_at(
     """A value at which a mode is on the axis, and its eigenvalue there; None where its real part only jumps past zero."""
     if not np.isfinite(value):
         return None
-    there, found = mean(value), Spectrum.of(matrices(np.array([value])))
+    there, found = mean(value), matrices.spectrum(np.array([value]))
     error = float(found.errors[0][np.argmin(np.abs(found.values[0] - there))])
     if abs(there.real) > _ON_AXIS * error + _SHARP * min(abs(mean(s).real) for s in ends):
         return None

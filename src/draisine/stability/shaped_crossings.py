@@ -87,7 +87,7 @@ def _resolved(matrices: Matrices, at: Array, width: float, alone: bool) -> list[
     every = matrices(at)
     if not np.isfinite(every).all():
         return None
-    spectrum = Spectrum.of(every)
+    spectrum = Spectrum.of(every, matrices.floor)
     first, last = modes_at(spectrum, 0), modes_at(spectrum, -1)
     pairs = matched(first, last)
     if pairs is None:
@@ -156,7 +156,7 @@ def _crossing(
         every = matrices(at)
         if not np.isfinite(every).all():  # a pole
             return np.zeros(len(at), dtype=np.int64)
-        found = _signs(Spectrum.of(every), vectors(every), ends, count)
+        found = _signs(Spectrum.of(every, matrices.floor), vectors(every), ends, count)
         return np.zeros(len(at), dtype=np.int64) if found is None else found
 
     before = multisect(lambda at: sign_at(at) == -sign, low, high, _ROUNDS)[0]
@@ -175,6 +175,6 @@ def _crossing(
         if alone:
             return None
     there = mean(middle)
-    error = float(Spectrum.of(matrices(np.array([middle]))).errors.max())
+    error = float(matrices.spectrum(np.array([middle])).errors.max())
     eigenvalue = complex(0.0, abs(there.imag) if abs(there.imag) > error else 0.0)
     return ShapedCrossing(Exchange(middle, eigenvalue, sign), half)
