@@ -125,7 +125,7 @@ def check(seed: int) -> None:
         assert abs(c.value - at) <= max(1e-8, c.uncertainty) and c.uncertainty < 1e-3, (c, at)
     if wanted is not None:
         assert sorted(c.change for c in near) == sorted(wanted)
-    neutral = 1e-6 if kind in ("rank one", "third order", "chain") else 1e-9
+    neutral = 1e-6 if kind in ("rank one", "third order", "chain", "all gyroscopic") else 1e-9
     points = [*np.linspace(values[0], values[-1], 7).tolist(), *(at + d for d in (-1e-2, -1e-3, 1e-3, 1e-2))]
     points += [c.value + d for c in found if abs(c.value - at) > 1e-2 for d in (-1e-3, 1e-3)]
     inside = sorted(s for s in set(points) if values[0] <= s <= values[-1] and abs(s - at) > 5e-4)

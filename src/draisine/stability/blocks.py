@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.root_finding import bracketed_root
 from draisine.numerics.scaling import balancing
-from draisine.numerics.spectrum import EPS, Spectrum
+from draisine.numerics.spectrum import EPS, Spectrum, clusters
 from draisine.stability.crossings import Counts, Matrices
 from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
 
@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
 class Block(NamedTuple):
     """Modes that keep their common space: their number, their kinds at both ends (`Spectrum.signatures`), and projectors."""
 
-    count: int
+    number: int
     before: Counts
     after: Counts
     ends: tuple[Complex, Complex]
@@ -63,7 +63,7 @@ class Block(NamedTuple):
         a = matrices(np.array([s]))
         values, right, left = (part[0] for part in vectors(a))
         alike = shares(self.ends[0], right, left) * shares(self.ends[1], right, left)
-        return values[np.argsort(-alike, kind="stable")[: self.count]], sizes_of(a, matrices.floor)
+        return values[np.argsort(-alike, kind="stable")[: self.number]], sizes_of(a, matrices.floor)
 
 
 def sizes_of(matrix: Array, floor: Array | None) -> Sizes:
@@ -84,9 +84,10 @@ def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
     share = overlaps((right[:1], left[:1]), (right[1:], left[1:]))[0]
     if not np.isfinite(share).all():
         return None
-    kinds = [_kinds(spectrum, values, i) for i in range(2)]
+    own = np.abs(values[:, :, None] - spectrum.values[:, None, :]).argmin(axis=2)
+    kinds = [_kinds(spectrum, i)[own[i]] for i in range(2)]
     found = []
-    for rows, columns in _components(share, values):
+    for rows, columns in _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1)):
         common = float(share[np.ix_(rows, columns)].sum())
         if len(rows) != len(columns) or abs(common - len(rows)) > _WHOLE:
             return None
@@ -98,21 +99,22 @@ def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
     return found
 
 
-def _kinds(spectrum: Spectrum, values: Complex, i: int) -> NDArray[np.int64]:
+def _kinds(spectrum: Spectrum, i: int) -> NDArray[np.int64]:
     """The column of each mode in `Spectrum.signatures`."""
-    own = np.abs(values[i][:, None] - spectrum.values[i]).argmin(axis=1)
     kind = np.where(spectrum.growing[i], 0, np.where(spectrum.decaying[i], 2, 4)) + spectrum.oscillating[i]
-    return np.asarray(kind[own], dtype=np.int64)
+    return np.asarray(kind, dtype=np.int64)
 
 
-def _components(share: Array, values: Complex) -> list[tuple[list[int], list[int]]]:
-    """Connected modes of both sides, conjugate ones together."""
+def _components(share: Array, values: Complex, errors: Array) -> list[tuple[list[int], list[int]]]:
+    """Connected modes of both sides; conjugate ones, and those of equal eigenvalues, whose vectors are any, together."""
     n = len(share)
     edges = np.zeros((2 * n, 2 * n), dtype=bool)
     edges[:n, n:] = np.abs(share) > _APART
     for k in range(2):
         near = np.abs(values[k][:, None] - values[k].conj()).argmin(axis=1)
         edges[k * n + np.arange(n), k * n + near] = True
+        for group in clusters(values[k], errors[k]):
+            edges[np.ix_(k * n + np.array(group), k * n + np.array(group))] = True
     edges |= edges.T | np.eye(2 * n, dtype=bool)
     for _ in range(int(np.ceil(np.log2(2 * n)))):
         edges = (edges.astype(np.int64) @ edges) > 0
@@ -121,14 +123,14 @@ def _components(share: Array, values: Complex) -> list[tuple[list[int], list[int
 
 
 def block_zeros(matrices: Matrices, some: list[Block], low: float, high: float) -> list[Zero] | None:
-    """Where blocks are critical; None where one of them only jumps past zero. Blocks that nearly meet are ill-conditioned: the value of
-    one that rounding does not tell from that of others, or of all together, is the best known of these."""
+    """Where blocks are critical; None where one of them only jumps past zero. Blocks that nearly meet are ill-conditioned: the
+    value of one that rounding does not tell from that of others, or of all together, is the best known of these."""
     found = [zero_of_symmetric(partial(block.eigenvalues, matrices), low, high) for block in some]
     zeros = [zero for zero in found if zero is not None]
     if len(zeros) < len(some):
         return None
     known = [(_hidden_within(matrices, block, zero, high - low), zero) for block, zero in zip(some, zeros, strict=True)]
-    every = zero_of_symmetric(partial(smallest, matrices, sum(block.count for block in some)), low, high)
+    every = zero_of_symmetric(partial(smallest, matrices, sum(block.number for block in some)), low, high)
     best = sorted([*([(0.0, every)] if every is not None and not every.uncertainty else []), *known])
     return [next((better for _, better in best if abs(better.value - own.value) <= within), own) for within, own in known]
 

@@ -59,8 +59,9 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """The linear models with errors of their entries, all brackets in order, the number of modes that are zero at every sample, and intervals with equal numbers at their ends in
-    which a mode touches the axis, or one begins to grow and another ceases to (`exchanges`)."""
+    """The linear models with errors of their entries, all brackets in order, the number of modes that are zero at every sample,
+    and intervals with equal numbers at their ends in which a mode touches the axis, or one begins to grow and another ceases to
+    (`exchanges`)."""
 
     matrices: Matrices
     brackets: list[Change]
