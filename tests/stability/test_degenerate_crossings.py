@@ -122,7 +122,7 @@ def check(seed: int) -> None:
     found = critical_values(family, "s", values, Unnamed())  # type: ignore[arg-type]
     near = [c for c in found if c.change and abs(c.value - at) < 1e-3]
     for c in near:
-        assert abs(c.value - at) <= max(1e-8, c.uncertainty) and c.uncertainty < 1e-3, (c, at)
+        assert abs(c.value - at) <= max(1e-8, c.uncertainty) and c.uncertainty < 3e-3, (c, at)
     if wanted is not None:
         assert sorted(c.change for c in near) == sorted(wanted)
     neutral = 1e-6 if kind in ("rank one", "third order", "chain", "all gyroscopic") else 1e-9

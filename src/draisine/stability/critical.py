@@ -132,13 +132,15 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
             unresolved.append(group)
         else:
             events += solver.named(shaped, group)
-    for change in zones.joined([change for group in unresolved for change in group.brackets]):
+    joined = list(zones.joined([change for group in unresolved for change in group.brackets]))
+    for change in joined:
         pole = _pole(matrices, change, (float(np.min(values)), float(np.max(values))))
         if pole is None:
             events += solver.events(change)
         else:
             events.append(_Event(INFINITE, pole, complex(np.inf), int((change.after - change.before)[:2].sum())))
-    events += [event for group in unresolved for low, high in group.equal for event in solver.alike(low, high)]
+    equal = [ends for group in unresolved for ends in group.equal if not solver.explained(*ends, joined)]
+    events += [event for ends in equal for event in solver.alike(*ends)]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
         for e in sorted(events, key=lambda e: e.value)
@@ -255,6 +257,11 @@ class _Solver:
         for rate, step in zip(rates, steps, strict=True):
             kind = self.names.crossing([self.matrix(s) for s in ends], 1j * rate)
             yield _Event(kind, at, 1j * rate, step if grows else 0, zero.uncertainty)
+
+    def explained(self, low: float, high: float, joined: list[Change]) -> bool:
+        """Whether an interval lies in a bracket that blocks of modes explain."""
+        about = [change for change in joined if change.low <= low and high <= change.high]
+        return any(change.zone is None and self._in_blocks(change.low, change.high) for change in about)
 
     def alike(self, low: float, high: float) -> list[_Event]:
         """Crossings between values with equal numbers of modes, by shapes of modes or of blocks."""
