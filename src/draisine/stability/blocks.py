@@ -87,7 +87,7 @@ def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
     own = np.abs(values[:, :, None] - spectrum.values[:, None, :]).argmin(axis=2)
     kinds = [_kinds(spectrum, i)[own[i]] for i in range(2)]
     found = []
-    for rows, columns in _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1)):
+    for rows, columns in _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1), kinds):
         common = float(share[np.ix_(rows, columns)].sum())
         if len(rows) != len(columns) or abs(common - len(rows)) > _WHOLE:
             return None
@@ -105,16 +105,21 @@ def _kinds(spectrum: Spectrum, i: int) -> NDArray[np.int64]:
     return np.asarray(kind, dtype=np.int64)
 
 
-def _components(share: Array, values: Complex, errors: Array) -> list[tuple[list[int], list[int]]]:
-    """Connected modes of both sides; conjugate ones, and those of equal eigenvalues, whose vectors are any, together."""
+def _components(
+    share: Array, values: Complex, errors: Array, kinds: list[NDArray[np.int64]]
+) -> list[tuple[list[int], list[int]]]:
+    """Connected modes of both sides; conjugate ones, and those of one kind with equal eigenvalues, whose vectors are any,
+    together."""
     n = len(share)
     edges = np.zeros((2 * n, 2 * n), dtype=bool)
     edges[:n, n:] = np.abs(share) > _APART
     for k in range(2):
         near = np.abs(values[k][:, None] - values[k].conj()).argmin(axis=1)
         edges[k * n + np.arange(n), k * n + near] = True
-        for group in clusters(values[k], errors[k]):
-            edges[np.ix_(k * n + np.array(group), k * n + np.array(group))] = True
+        for kind in np.unique(kinds[k]):
+            some = np.flatnonzero(kinds[k] == kind)
+            for group in clusters(values[k][some], errors[k][some]):
+                edges[np.ix_(k * n + some[group], k * n + some[group])] = True
     edges |= edges.T | np.eye(2 * n, dtype=bool)
     for _ in range(int(np.ceil(np.log2(2 * n)))):
         edges = (edges.astype(np.int64) @ edges) > 0
