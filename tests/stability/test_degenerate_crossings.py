@@ -120,15 +120,16 @@ def check(seed: int) -> None:
     family = Family(parts, at, bool(rng.random() < 0.5))
     values = np.linspace(-1 - rng.random(), 1 + rng.random(), int(rng.choice([2, 3, 11, 40, 41, 200])))
     found = critical_values(family, "s", values, Unnamed())  # type: ignore[arg-type]
-    near = [c for c in found if c.change and abs(c.value - at) < 1e-3]
-    for c in near:
-        assert abs(c.value - at) <= max(1e-8, c.uncertainty) and c.uncertainty < 3e-3, (c, at)
+    near = [c for c in found if c.change and abs(c.value - at) <= max(1e-8, c.uncertainty)]
+    assert all(c.uncertainty < 3e-3 for c in near), near
     if wanted is not None:
         assert sorted(c.change for c in near) == sorted(wanted)
-    neutral = 1e-6 if kind in ("rank one", "third order", "chain", "all gyroscopic") else 1e-9
+    rough = kind in ("rank one", "third order", "chain", "all gyroscopic")  # defective: the rounding of their parts is seen
+    neutral, least = (1e-6, 5e-4) if rough else (1e-9, 1e-4)
     points = [*np.linspace(values[0], values[-1], 7).tolist(), *(at + d for d in (-1e-2, -1e-3, 1e-3, 1e-2))]
-    points += [c.value + d for c in found if abs(c.value - at) > 1e-2 for d in (-1e-3, 1e-3)]
-    inside = sorted(s for s in set(points) if values[0] <= s <= values[-1] and abs(s - at) > 5e-4)
+    beside = [(c.value, min(1e-3, 0.2 * abs(c.value - at))) for c in found if c not in near]  # each shown by the numbers around it
+    points += [value + side * distance for value, distance in beside for side in (-1, 1)]
+    inside = sorted(s for s in set(points) if values[0] <= s <= values[-1] and abs(s - at) > least)
     numbers = [family.growing(s, neutral) for s in inside]
     for low, high, before, after in zip(inside, inside[1:], numbers, numbers[1:], strict=False):
         assert sum(c.change for c in found if low < c.value <= high) == after - before, (low, high, before, after, found)
