@@ -127,7 +127,8 @@ def check(seed: int) -> None:
     rough = kind in ("rank one", "third order", "chain", "all gyroscopic")  # defective: the rounding of their parts is seen
     neutral, least = (1e-6, 5e-4) if rough else (1e-9, 1e-4)
     points = [*np.linspace(values[0], values[-1], 7).tolist(), *(at + d for d in (-1e-2, -1e-3, 1e-3, 1e-2))]
-    beside = [(c.value, min(1e-3, 0.2 * abs(c.value - at))) for c in found if c not in near]  # each shown by the numbers around it
+    # each other value is shown by the numbers around it
+    beside = [(c.value, min(1e-3, 0.2 * abs(c.value - at))) for c in found if c not in near]
     points += [value + side * distance for value, distance in beside for side in (-1, 1)]
     inside = sorted(s for s in set(points) if values[0] <= s <= values[-1] and abs(s - at) > least)
     numbers = [family.growing(s, neutral) for s in inside]
