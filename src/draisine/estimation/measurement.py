@@ -129,8 +129,8 @@ def deviations(residuals: Sequence[Reals], unknowns: int, robust: bool, sizes: R
 
 @dataclass(frozen=True)
 class Whiteness:
-    """Whiteness of the residuals of a channel: the Ljung–Box statistic Q over some lags, its probability, and the root mean square
-    of the residuals."""
+    """Whiteness of the residuals of a channel: the Ljung–Box statistic Q over some lags, its probability, and the root mean
+    square of the residuals."""
 
     experiment: str
     channel: str
