@@ -152,7 +152,7 @@ def test_five_hundred_families(hundred: int) -> None:
 @pytest.mark.parametrize("points", [11, 40])
 def test_bars_up_and_down_without_gravity(up: tuple[int, ...], points: int) -> None:
     """J λ² = ± m g l: each bar that stands begins to fall where gravity begins, and each that hangs ceases to."""
-    m = dr.Model(f"bars{len(up)}{sum(up)}")
+    m = dr.Model(f"bars{len(up)}_{up.count(1)}")
     m.parameter("g", 1.0, "m/s^2")
     m.gravity("g")
     for i, sign in enumerate(up):
