@@ -240,7 +240,7 @@ class _Solver:
             yield event if event.uncertainty else replace(event, uncertainty=hidden)
 
     def _in_blocks(self, low: float, high: float) -> list[_Event]:
-        """What each of several blocks of modes does that change within a bracket; nothing where fewer do, or shapes distinguish them."""
+        """What each of several blocks of modes that change within a bracket does; nothing where fewer than two change."""
         found = [block for block in blocks(self.matrices, low, high) or [] if block.change.any()]
         if len(found) < 2:
             return []
