@@ -226,7 +226,8 @@ class _Solver:
             inside = self.zones.counts(np.array([first]))[0]
             parted = (inside != change.after).any() and depth < _DEPTH
             arrives = self.zones.arrives(first, change.high, change.after) if parted else first
-            unknown = parted and self.zones.unknown(0.5 * (last + arrives), change.before, change.after)
+            between = np.linspace(last, arrives, 5)[1:-1].tolist()  # the middle alone may be exact
+            unknown = parted and any(self.zones.unknown(s, change.before, change.after) for s in between)
             if parted and not unknown and arrives - last > THIN * max(change.width, abs(last)):
                 yield from self.events(Change(change.low, first, change.before, inside, change.width), depth + 1)
                 yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
