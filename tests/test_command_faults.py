@@ -213,10 +213,11 @@ def test_a_closed_stdout_is_no_error():
 def test_an_interruption_while_the_program_is_loaded_leaves_no_traceback(tmp_path):
     """The module of the command line is replaced by one that is interrupted while it is imported."""
     code = (
-        "import sys, builtins, runpy\n"
+        "import os, signal, sys, runpy\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(self, name, *rest):\n"
-        "        if name == 'draisine.cli.main': raise KeyboardInterrupt\n"
+        "        if name == 'draisine.cli.main': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n"
         "sys.argv = ['draisine', 'list']\n"
         "runpy.run_module('draisine', run_name='__main__')\n"
@@ -226,10 +227,11 @@ def test_an_interruption_while_the_program_is_loaded_leaves_no_traceback(tmp_pat
 
 
 INTERRUPTED = (
-    "import sys, runpy\n"
+    "import os, signal, sys, runpy\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "class Finder:\n"
     "    def find_spec(self, name, *rest):\n"
-    "        if name == {module!r}: exec('raise KeyboardInterrupt')\n"
+    "        if name == {module!r}: exec('os.kill(os.getpid(), signal.SIGINT)')\n"
     "sys.meta_path.insert(0, Finder())\n"
 )
 
@@ -245,7 +247,8 @@ def ended(code, module):
 @pytest.mark.parametrize("command", ["-m", "/usr/bin/draisine"])
 @pytest.mark.parametrize("module", ["lazy_loader", "draisine.cli.parser", "draisine.cli.model_options", "draisine.cli.gallery"])
 def test_a_command_is_interrupted_from_its_first_moment_on(command, module):
-    run = f"sys.argv = [{command!r}, 'list']\nfrom draisine.__main__ import run\nsys.exit(run())\n"
+    line = f"sys.argv, sys.orig_argv = [{command!r}, 'list'], ['python', '-m', 'draisine', 'list']\n"
+    run = line + "from draisine.__main__ import run\nsys.exit(run())\n"
     assert ended(run, module) == (130, "interrupted\n")
 
 
@@ -260,7 +263,7 @@ def test_an_interruption_that_a_compiled_module_replaces_is_one():
         "            try: os.kill(os.getpid(), signal.SIGINT)\n"
         "            except KeyboardInterrupt: raise ImportError('importing the C-extensions failed') from None\n"
         "sys.meta_path.insert(0, Finder())\n"
-        "sys.argv = ['-m', 'show', 'bicycle']\n"
+        "sys.argv, sys.orig_argv = ['-m', 'show', 'bicycle'], ['python', '-m', 'draisine', 'show', 'bicycle']\n"
         "runpy.run_module('draisine', run_name='__main__')\n"
     )
     for module in ("draisine.cli.parser", "numpy"):

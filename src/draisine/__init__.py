@@ -9,24 +9,35 @@
 Names are loaded when first used, so that `import draisine` itself costs little; `__init__.pyi` lists them.
 """
 
-from __future__ import annotations
-
-import gc
+import _signal  # type: ignore[import-not-found]  # of the interpreter: `signal` takes a millisecond more, with a traceback
 import os
 import sys
 
-try:
-    from typing import Any
 
-    import lazy_loader
-
-    _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-except KeyboardInterrupt:
-    # the command `draisine` imports the package before its own code can catch an interruption (130: cli/terminal.py)
-    if sys.argv[:1] != ["-m"] and os.path.basename(*sys.argv[:1] or [""]) != "draisine":
-        raise
+def _leave(*_: object) -> None:
+    """End as interrupted: status 130 (cli/terminal.py), without a traceback."""
     os.write(2, b"interrupted\n")
     os._exit(130)
+
+
+def _is_command() -> bool:
+    """Whether this process is the command `draisine` or `python -m draisine`, whose package is imported before its module."""
+    if sys.argv[:1] != ["-m"]:
+        return os.path.basename(*sys.argv[:1] or [""]) == "draisine"
+    words = sys.orig_argv
+    return "-m" in words and words[words.index("-m") + 1 :][:1] == ["draisine"]
+
+
+# Until `__main__` runs the command; nothing of ours comes before this line.
+if _is_command() and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _leave)
+
+import gc  # noqa: E402
+from typing import Any  # noqa: E402
+
+import lazy_loader  # noqa: E402
+
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:

@@ -56,3 +56,5 @@ from .view.drawing import draw as draw
 from .view.report.report import report as report
 
 __version__: str
+
+def _leave(*_: object) -> None: ...

@@ -7,6 +7,8 @@ import signal
 import sys
 from typing import Any, NoReturn
 
+from draisine import _leave
+
 INTERRUPTED, WRONG = 130, 2  # as in cli/terminal.py, which may not be loaded yet
 _status: list[int] = []  # of the command, once it has ended
 
@@ -46,37 +48,20 @@ def _interrupt(number: int, _frame: Any) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def leave() -> NoReturn:
-    """End as interrupted.
-
-    Python itself would end by the signal, without this status, if the interruption happened inside `exec`, with which
-    dataclasses are made.
-    """
-    os.write(2, b"interrupted\n")
-    os._exit(INTERRUPTED)
-
-
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, _interrupt)
-try:
-    from draisine.cli.main import main  # takes a moment, in which Ctrl-C is no error
-except KeyboardInterrupt:
-    leave()
-except Exception:
-    if _interruptions:
-        leave()
-    raise
+from draisine.cli.main import main  # noqa: E402 - takes a moment, in which Ctrl-C ends the process (`draisine/__init__.py`)
 
 
 def run() -> int:
     """Run the command line; the exit status."""
     try:
+        if signal.getsignal(signal.SIGINT) is _leave:
+            signal.signal(signal.SIGINT, _interrupt)
         code = main()
     except KeyboardInterrupt:
-        leave()
+        _leave()
     except Exception:
         if _interruptions:
-            leave()
+            _leave()
         raise
     if code == WRONG and _interruptions:  # an error that took the place of the interruption
         code = INTERRUPTED

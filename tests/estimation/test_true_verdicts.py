@@ -69,6 +69,21 @@ def test_whiteness_comes_with_its_numbers(decay):
     assert abs(correlations[0]) < 0.1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_errors_of_integration_below_the_noise_are_no_colored_noise(seed):
+    """Exact data: what is left is smooth, and so small that it moves no interval. A hundredth of the noise is no such thing."""
+    random = np.random.default_rng(seed)
+    rates = {x: -k * x + v, v: -2 * v}
+    model = dr.first_order("two", rates, parameters={k: 1.0}, start={x: 1.0, v: float(random.uniform(0, 1))})
+    rate, noise, t = random.uniform(0.3, 1.5), 10.0 ** random.uniform(-3, -1), np.linspace(0.0, 4.0, 60)
+    truth = dr.simulate(model, 4.0, parameters={"k": rate}, samples=t)["x"]
+    for wave, said in ((0.0, 0), (0.05, 1)):
+        log = {"time": t, "y": truth + wave * noise * np.sin(9 * t)}
+        found = dr.estimate(model, log, {"k": (0.1, 3.0)}, {"y": ("x", noise)}, guess={"k": 1.0})
+        assert found.converged and found["k"] == pytest.approx(rate, abs=0.1 * found.deviations["k"])
+        assert sum("not white" in w for w in found.warnings) == said, found.warnings
+
+
 @pytest.mark.parametrize("smooth", [False, True])
 @pytest.mark.parametrize("method", [dr.estimation.ExtendedKalmanFilter(), dr.estimation.UnscentedKalmanFilter()])
 def test_filters_keep_rows_without_measurement_and_the_clock(smooth, method):

@@ -29,6 +29,7 @@ from draisine.results.status import ProgressCallback
 Reals = NDArray[np.float64]
 
 UNLIKELY = 1e-3  # probability below which a warning says that the model does not fit
+NEGLIGIBLE = 1e-3  # residuals, relative to the noise given, that do not move an interval
 FAR = 5.0  # standard deviations beyond which a sample counts as an outlier
 
 
@@ -257,7 +258,8 @@ class Fit(Result):
                 f"the noise of {', '.join(few)} is estimated from few samples each: intervals may be too narrow; give the noise, "
                 "measured={column: (quantity, noise)}, or more data"
             )
-        colored = {w.channel: w for w in self.whiteness if not w.white} if self.noise_known else {}
+        least = NEGLIGIBLE if self.noise_given else 0.0
+        colored = {w.channel: w for w in self.whiteness if not w.white and w.size > least} if self.noise_known else {}
         driven = any(r.noisy for r in self.problem.recordings)
         if colored and not driven:
             reported = ", ".join(f"{c} ({w.evidence})" for c, w in colored.items())

@@ -129,13 +129,15 @@ def deviations(residuals: Sequence[Reals], unknowns: int, robust: bool, sizes: R
 
 @dataclass(frozen=True)
 class Whiteness:
-    """Whiteness of the residuals of a channel: the Ljung–Box statistic Q over some lags, and its probability."""
+    """Whiteness of the residuals of a channel: the Ljung–Box statistic Q over some lags, its probability, and the root mean
+    square of the residuals."""
 
     experiment: str
     channel: str
     correlations: tuple[float, ...]  # at lags 1, 2, …
     q: float
     probability: float
+    size: float
 
     @property
     def white(self) -> bool:
@@ -167,7 +169,7 @@ def whiteness(experiment: str, channel: str, residuals: Reals, lags: int = 10) -
     lags = min(lags, max(n // 5, 1))
     power = float(r @ r)
     if power == 0.0 or n < 8:
-        return Whiteness(experiment, channel, (0.0,) * lags, 0.0, 1.0)
+        return Whiteness(experiment, channel, (0.0,) * lags, 0.0, 1.0, 0.0)
     found = np.array([float(r[k:] @ r[:-k]) / power for k in range(1, lags + 1)])
     q = n * (n + 2) * float(np.sum(found**2 / (n - np.arange(1, lags + 1))))
-    return Whiteness(experiment, channel, tuple(found.tolist()), q, float(chi2.sf(q, lags)))
+    return Whiteness(experiment, channel, tuple(found.tolist()), q, float(chi2.sf(q, lags)), float(np.sqrt(power / n)))

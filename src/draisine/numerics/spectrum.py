@@ -40,13 +40,14 @@ class Spectrum:
     errors: Array
 
     @staticmethod
-    def of(matrices: Array) -> Spectrum:
-        """The spectra of matrices; NaN where a matrix is not finite."""
+    def of(matrices: Array, floor: Array | None = None) -> Spectrum:
+        """The spectra of matrices; NaN where a matrix is not finite. `floor` has errors of entries besides those relative to
+        them."""
         good = np.isfinite(matrices).all(axis=(1, 2))
         values = np.full(matrices.shape[:2], np.nan + 0j)
         errors = np.full(matrices.shape[:2], np.nan)
         if matrices.shape[1]:
-            values[good], errors[good] = _resolved(matrices[good], *_bounded_eigenvalues(matrices[good]))
+            values[good], errors[good] = _resolved(matrices[good], *_bounded_eigenvalues(matrices[good], floor), floor)
         return Spectrum(matrices, values, errors)
 
     @cached_property
@@ -82,14 +83,17 @@ class Spectrum:
         return np.where(known[:, None], counts, -1)
 
 
-def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
+def _bounded_eigenvalues(matrices: Array, floor: Array | None) -> tuple[Complex, Array]:
     values, right = np.linalg.eig(matrices)
     left = left_vectors(matrices, values, right)
     scale = balancing(np.abs(matrices))
     scaled = np.abs(matrices) * scale[:, None, :] / scale[:, :, None]
     size = scaled.sum(axis=2).max(axis=1, initial=0.0)[:, None]
     w, v = np.abs(left) * scale[:, :, None], np.abs(right) / scale[:, :, None]
-    moved = ENTRY_ERROR * np.einsum("nji,njk,nki->ni", w, scaled, v) + ROUNDING * size * w.sum(axis=1) * v.sum(axis=1)
+    known = ENTRY_ERROR * scaled
+    if floor is not None:
+        known = known + floor * scale[:, None, :] / scale[:, :, None]
+    moved = np.einsum("nji,njk,nki->ni", w, known, v) + ROUNDING * size * w.sum(axis=1) * v.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = np.fmin(moved / np.abs(np.einsum("nji,nji->ni", left, right)), size)  # the size, where an eigenvalue is defective
     distance = np.abs(values[:, :, None] - values[:, None, :])
@@ -98,7 +102,7 @@ def _bounded_eigenvalues(matrices: Array) -> tuple[Complex, Array]:
     return values.astype(complex), SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
 
 
-def _resolved(matrices: Array, values: Complex, errors: Array) -> tuple[Complex, Array]:
+def _resolved(matrices: Array, values: Complex, errors: Array, floor: Array | None) -> tuple[Complex, Array]:
     """Eigenvalues that are zero up to rounding of the largest ones, though the matrix is regular, from those of its inverse,
     where they are the largest. Regular is a matrix that is well-conditioned with scaled rows and columns, at any time scales."""
     for i in np.flatnonzero((np.abs(values) <= errors).any(axis=1)):
@@ -107,7 +111,8 @@ def _resolved(matrices: Array, values: Complex, errors: Array) -> tuple[Complex,
         if not condition < REGULAR:
             continue
         inverse = columns[:, None] * np.linalg.inv(scaled) * rows
-        found, moved = _bounded_eigenvalues(inverse[None])
+        own = None if floor is None else np.abs(inverse) @ floor @ np.abs(inverse) / condition
+        found, moved = _bounded_eigenvalues(inverse[None], own)
         zero = np.flatnonzero(np.abs(values[i]) <= errors[i])
         largest = np.argsort(-np.abs(found[0]), kind="stable")[: len(zero)]
         better, bound = 1.0 / found[0][largest], condition * moved[0][largest] / np.abs(found[0][largest]) ** 2

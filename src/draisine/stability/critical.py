@@ -11,7 +11,7 @@ meet, which have all digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from draisine.errors import SolverError
 from draisine.numerics.root_finding import bracketed_root
 from draisine.numerics.spectrum import Spectrum, clusters
+from draisine.stability.blocks import SIMPLE, Block, Zero, block_zeros, blocks, order_of_zero, smallest, zero_of_symmetric
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import LEAST, Change, Matrices, changes
 from draisine.stability.exchanges import exchanges
@@ -42,7 +43,7 @@ _DEPTH = 12  # changes inside a bracket that are distinguished
 POLE = 100.0  # a matrix this many times larger next to a value than beside it is infinite there
 NARROW = 1e-2  # a bracket, of the sampling, that can tell
 HALVINGS = 45
-_SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
+_BEYOND = 10.0  # distance at which the order of a zero is measured, relative to the zone that rounding hides
 _NEARLY = 1e-2  # real part of a pair on the axis, relative to its size
 
 
@@ -117,10 +118,8 @@ def _ratio(above: str, below: str) -> str:
 def critical_values(family: Family, over: str, values: Array, names: ModeNames, unit: str = "") -> list[Critical]:
     """All critical values in the range of a sweep, one for each mode, in order."""
 
-    def matrices(at: Array) -> Array:
-        return family.matrices(at[:, None]).A
-
-    found = changes(matrices, values)
+    found = changes(lambda at: family.matrices(at[:, None]).A, values)
+    matrices = found.matrices
     zones = Zones(matrices, (float(np.min(values)), float(np.max(values))))
     solver = _Solver(matrices, found.zeros, names, zones)
     events: list[_Event] = []
@@ -133,13 +132,15 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
             unresolved.append(group)
         else:
             events += solver.named(shaped, group)
-    for change in zones.joined([change for group in unresolved for change in group.brackets]):
+    joined = list(zones.joined([change for group in unresolved for change in group.brackets]))
+    for change in joined:
         pole = _pole(matrices, change, (float(np.min(values)), float(np.max(values))))
         if pole is None:
             events += solver.events(change)
         else:
             events.append(_Event(INFINITE, pole, complex(np.inf), int((change.after - change.before)[:2].sum())))
-    events += [event for group in unresolved for low, high in group.equal for event in solver.exchanged(low, high)]
+    equal = [ends for group in unresolved for ends in group.equal if not solver.explained(*ends, joined)]
+    events += [event for ends in equal for event in solver.alike(*ends)]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
         for e in sorted(events, key=lambda e: e.value)
@@ -202,13 +203,16 @@ class _Solver:
     def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
         """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
         if (change.before == change.after).all():  # a mode touches the axis, or two exchange their signs
-            for event in self.exchanged(change.low, change.high):
+            for event in self.alike(change.low, change.high):
                 yield event if change.zone is None else _within(event, change.zone)
             return
         real, pairs, double = _modes_that_change(change)
+        if change.zone is None and (apart := self._in_blocks(change.low, change.high)):
+            yield from apart
+            return
         if change.zone is None and (change.before[4:] == change.after[4:]).all() and not _oscillations_begun(change):
             hidden = change.before[4] > self.zeros  # det A has the signs of others, too, that rounding makes neutral here
-            several = list(self.exchanged(change.low, change.high, least=1 if hidden else 2))
+            several = self._exchanged(change.low, change.high, least=1 if hidden else 2)
             if sum(event.change for event in several) == int((change.after - change.before)[:2].sum()) and several:
                 yield from several
                 return
@@ -222,19 +226,55 @@ class _Solver:
             inside = self.zones.counts(np.array([first]))[0]
             parted = (inside != change.after).any() and depth < _DEPTH
             arrives = self.zones.arrives(first, change.high, change.after) if parted else first
-            unknown = parted and self.zones.unknown(0.5 * (last + arrives), change.before, change.after)
+            between = np.linspace(last, arrives, 5)[1:-1].tolist()  # the middle alone may be exact
+            unknown = parted and any(self.zones.unknown(s, change.before, change.after) for s in between)
             if parted and not unknown and arrives - last > THIN * max(change.width, abs(last)):
                 yield from self.events(Change(change.low, first, change.before, inside, change.width), depth + 1)
                 yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
                 return
-            value = self._together(change, 0.5 * (last + arrives), arrives - last, real, pairs), None
-        yield from self._described(change, _whole_zero(value[0], change.width), value[1], real, pairs, double)
+            zero = self._together(change, 0.5 * (last + arrives), arrives - last, real, pairs)
+            for event in self._described(change, _whole_zero(zero.value, change.width), None, real, pairs, double):
+                yield replace(event, uncertainty=zero.uncertainty)
+            return
+        hidden = self._hidden_about(value[0], change) if real else 0.0
+        for event in self._described(change, _whole_zero(value[0], change.width), value[1], real, pairs, double):
+            yield event if event.uncertainty else replace(event, uncertainty=hidden)
 
-    def exchanged(self, low: float, high: float, least: int = 1) -> Iterator[_Event]:
+    def _in_blocks(self, low: float, high: float) -> list[_Event]:
+        """What each of several blocks of modes that change within a bracket does; nothing where fewer than two change."""
+        found = [block for block in blocks(self.matrices, low, high) or [] if block.change.any()]
+        if len(found) < 2:
+            return []
+        zeros = block_zeros(self.matrices, found, low, high) if all(block.change[:4].any() for block in found) else None
+        return [event for pair in zip(found, zeros or [], strict=False) for event in self._of_block(*pair, (low, high))]
+
+    def _of_block(self, block: Block, zero: Zero, ends: tuple[float, float]) -> Iterator[_Event]:
+        real, pairs, _ = _modes_that_change(Change(*ends, block.before, block.after, 0.0))
+        at, grows = _whole_zero(zero.value, ends[1] - ends[0]), int(block.change[:2].sum()) != 0
+        z, sizes = block.eigenvalues(self.matrices, zero.value)
+        swinging = sorted((v.imag for v in z if v.imag > _COINCIDE * sizes.size), key=lambda rate: -rate)
+        rates = [0.0] * abs(real) + (swinging + [0.0] * abs(pairs))[: abs(pairs)]
+        steps = [int(np.sign(real))] * abs(real) + [2 * int(np.sign(pairs))] * abs(pairs)
+        for rate, step in zip(rates, steps, strict=True):
+            kind = self.names.crossing([self.matrix(s) for s in ends], 1j * rate)
+            yield _Event(kind, at, 1j * rate, step if grows else 0, zero.uncertainty)
+
+    def explained(self, low: float, high: float, joined: list[Change]) -> bool:
+        """Whether an interval lies in a bracket that blocks of modes explain."""
+        about = [change for change in joined if change.low <= low and high <= change.high]
+        return any(change.zone is None and self._in_blocks(change.low, change.high) for change in about)
+
+    def alike(self, low: float, high: float) -> list[_Event]:
+        """Crossings between values with equal numbers of modes, by shapes of modes or of blocks."""
+        return self._exchanged(low, high) or self._in_blocks(low, high)
+
+    def _exchanged(self, low: float, high: float, least: int = 1) -> list[_Event]:
         """Modes that cross the axis, each by its shape: also one that begins to grow where another ceases to."""
         ends = [self.matrix(s) for s in (low, high)]
-        for value, eigenvalue, step in exchanges(self.matrices, low, high, least):
-            yield _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
+        return [
+            _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
+            for value, eigenvalue, step in exchanges(self.matrices, low, high, least)
+        ]
 
     def named(self, crossings: list[ShapedCrossing], group: Group) -> list[_Event]:
         """Crossings of modes told apart by their shapes."""
@@ -258,7 +298,7 @@ class _Solver:
         value: float | None = None
         root: complex | None = None
         if (abs(real), pairs, double) == (1, 0, 0) and not _oscillations_begun(change):
-            value = bracketed_root(lambda s: self._last_coefficient(self.matrix(s)), low, high)
+            value = bracketed_root(self._product, low, high)
         elif (real, abs(pairs), double) == (0, 1, 0) and change.before[4:].sum() == change.after[4:].sum():
             value = self._pair_root(change)
         elif (real, pairs, abs(double)) == (0, 0, 1):
@@ -266,15 +306,25 @@ class _Solver:
         slack = change.high - change.low
         return (value, root) if value is not None and low - slack <= value <= high + slack else None
 
-    def _last_coefficient(self, a: Array) -> float:
+    def _hidden_about(self, value: float, change: Change) -> float:
+        """Half the width of the zone about a zero of higher order of the product of eigenvalues within which it is known; 0 for a
+        simple one."""
+        last = self.zones.edge(change.low, change.high, change.before)[0]
+        half = 0.5 * (self.zones.arrives(last, change.high, change.after) - last)
+        low, high = max(value - _BEYOND * half, self.zones.limits[0]), min(value + _BEYOND * half, self.zones.limits[1])
+        thin = 2.0 * half <= THIN * max(change.width, abs(value))
+        return 0.0 if thin or order_of_zero(self._product, value, low, high) <= SIMPLE else half
+
+    def _product(self, s: float) -> float:
         """Zero where a real eigenvalue is zero, besides those that always are."""
+        a = self.matrix(s)
         if not self.zeros:
             return float(np.linalg.det(a))
         return float(characteristic(a[None])[0][len(a) - self.zeros - 1])
 
     def _pair_root(self, change: Change) -> float | None:
         """Where the real part of the pair that changes its sign vanishes."""
-        ends = [Spectrum.of(self.matrix(s)[None]) for s in (change.low, change.high)]
+        ends = [self.matrices.spectrum(np.array([s])) for s in (change.low, change.high)]
         crossing = _crossing_pair(*ends)
         if crossing is None:
             return None
@@ -309,18 +359,19 @@ class _Solver:
 
     # ------------------------------------------------------------ several modes
 
-    def _together(self, change: Change, value: float, slack: float, real: int, pairs: int) -> float:
+    def _together(self, change: Change, value: float, slack: float, real: int, pairs: int) -> Zero:
         """A value where several modes cross together, refined: sums of eigenvalues that coincide are smooth and have all
         digits."""
+        middle = Zero(value, 0.5 * slack if slack > THIN * max(change.width, abs(value)) else 0.0)
         near = max(_NEAR * change.width, slack)
-        found = Spectrum.of(self.matrix(value)[None])
+        found = self.matrices.spectrum(np.array([value]))
         count_at_zero = int((found.zero[0] | defective_near_zero(found)).sum())
         if count_at_zero > max(self.zeros, 1):
             refined = self._meet_at_zero(change, count_at_zero)
-            if refined is not None and abs(refined - value) <= near:
+            if refined is not None and abs(refined.value - value) <= near:
                 return refined
         if bool(real) == bool(pairs):
-            return value
+            return middle
         count = abs(real) or abs(pairs)
         neutral = abs(int(change.after[4:].sum() - change.before[4:].sum()))
         meet = neutral == 2 * count * (1 if real else 2)  # modes that grow and others that decay leave the axis together
@@ -331,28 +382,12 @@ class _Solver:
             z = z[np.argsort(np.abs(z - center))][self.zeros if real else 0 :][: 2 * count if meet else count]
             return float(((z - z.mean()) ** 2).sum().real if meet else z.sum().real)
 
-        refined = bracketed_root(total, change.low, change.high)
-        return refined if abs(refined - value) <= near else value
+        root = bracketed_root(total, change.low, change.high)
+        return Zero(root, 0.0) if abs(root - value) <= near else middle
 
-    def _meet_at_zero(self, change: Change, count: int) -> float | None:
-        """Where as many eigenvalues are zero: by the one of their symmetric functions, from sum to product, that is least
-        sensitive to rounding. All are smooth and zero there; some are of higher order in the swept quantity."""
-        low, high = change.low, change.high
-
-        def functions(s: float) -> tuple[Array, float]:
-            z = np.linalg.eigvals(self.matrix(s))
-            z = z[np.argsort(np.abs(z))][:count]
-            return np.asarray(np.poly(z)[1:].real, dtype=np.float64), float(np.abs(z).max())
-
-        below, above = (functions(s)[0] for s in (low, high))
-        found = []
-        for j in np.flatnonzero(below * above < 0.0).tolist():
-            root = bracketed_root(partial(_entry, functions, j), low, high)
-            far, near = ([functions(root + side * part * (high - low)) for side in (-1, 1)] for part in (0.3, 0.1))
-            changes_by = [abs(other[0][j] - one[0][j]) for one, other in (far, near)]
-            order = np.log(changes_by[0] / max(changes_by[1], 1e-300)) / np.log(3.0)
-            found.append((order > _SIMPLE, near[1][1] ** j / max(changes_by[1], 1e-300), root))
-        return min(found)[2] if found else None
+    def _meet_at_zero(self, change: Change, count: int) -> Zero | None:
+        """Where as many eigenvalues are zero."""
+        return zero_of_symmetric(partial(smallest, self.matrices, count), change.low, change.high)
 
     # ------------------------------------------------------------ what happens
 
@@ -394,8 +429,8 @@ class _Solver:
         one end and decays at the other, its own: another may touch the axis beside it."""
         if not count:
             return []
-        found = Spectrum.of(self.matrix(value)[None])
-        ends = [Spectrum.of(self.matrix(s)[None]) for s in (change.low, change.high)]
+        found = self.matrices.spectrum(np.array([value]))
+        ends = [self.matrices.spectrum(np.array([s])) for s in (change.low, change.high)]
         d = change.after - change.before
         crossing = _crossing_pair(*ends) if abs(d[1]) == 2 and d[3] == -d[1] else None
         if crossing is not None and count == 1:
@@ -406,10 +441,6 @@ class _Solver:
         upper = found.values[0][found.values[0].imag > found.errors[0]]
         on = [complex(0.0, z.imag) for z in upper[np.argsort(np.abs(upper.real))] if abs(z.real) <= _NEARLY * abs(z)]
         return (on + [0j] * count)[:count]
-
-
-def _entry(functions: Callable[[float], tuple[Array, float]], j: int, s: float) -> float:
-    return float(functions(s)[0][j])
 
 
 def _modes_that_change(change: Change) -> tuple[int, int, int]:

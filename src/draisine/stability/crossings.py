@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.spectrum import Spectrum, nearest_first
+from draisine.numerics.spectrum import EPS, Spectrum, nearest_first
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
-Matrices = Callable[[Array], Array]  # values of the swept quantity → matrices, NaN where there is no steady motion
 
 LEAST = 64  # intervals of the first sampling
 FINE = 1e-4  # width of a bracket, relative to its interval of the first sampling
@@ -27,6 +26,22 @@ HIDDEN = 1e-3  # width down to which equal neighbors are halved
 NEARER = 0.3  # a parabola whose extreme value is below this share of the three values is not resolved
 LEVELS = 16  # halvings
 MOST = 20_000  # samples
+CANCELED = 4.0 * EPS  # of an entry that is the rest of terms that cancel, relative to its median size over the sweep
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """Linear models of a sweep: values of the swept quantity → matrices, NaN where there is no steady motion; and errors of the
+    entries that do not vanish with them."""
+
+    at: Callable[[Array], Array]
+    floor: Array | None = None
+
+    def __call__(self, values: Array) -> Array:
+        return self.at(values)
+
+    def spectrum(self, values: Array) -> Spectrum:
+        return Spectrum.of(self(values), self.floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,24 +59,29 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """All brackets in order, the number of modes that are zero at every sample, and intervals with equal numbers at their ends in
-    which a mode touches the axis, or one begins to grow and another ceases to (`exchanges`)."""
+    """The linear models with errors of their entries, all brackets in order, the number of modes that are zero at every sample,
+    and intervals with equal numbers at their ends in which a mode touches the axis, or one begins to grow and another ceases to
+    (`exchanges`)."""
 
+    matrices: Matrices
     brackets: list[Change]
     zeros: int
     equal: list[tuple[float, float]]
 
 
-def changes(matrices: Matrices, values: Array) -> Changes:
+def changes(models: Callable[[Array], Array], values: Array) -> Changes:
     """Brackets between the values of a sweep in which the modes change."""
     at, widths = _first_sampling(np.unique(values))
-    spectrum = Spectrum.of(matrices(at))
+    first = models(at)
+    finite = first[np.isfinite(first).all(axis=(1, 2))]
+    matrices = Matrices(models, CANCELED * np.median(np.abs(finite), axis=0) if len(finite) else None)
+    spectrum = Spectrum.of(first, matrices.floor)
     for _ in range(LEVELS):
         split = _unresolved(at, widths, spectrum)
         if not len(split) or len(at) + len(split) > MOST:
             break
         middle = 0.5 * (at[split] + at[split + 1])
-        fresh = Spectrum.of(matrices(middle))
+        fresh = matrices.spectrum(middle)
         order = np.argsort(np.concatenate([at, middle]), kind="stable")
         at, widths = np.concatenate([at, middle])[order], np.insert(widths, split + 1, widths[split])
         parts = zip(
@@ -70,7 +90,7 @@ def changes(matrices: Matrices, values: Array) -> Changes:
         spectrum = Spectrum(*(np.concatenate(both)[order] for both in parts))
     valid = spectrum.signatures[:, 0] >= 0
     zeros = int(spectrum.zero[valid].sum(axis=1).min()) if valid.any() else 0
-    return Changes(_brackets(at, widths, spectrum.signatures), zeros, _still_suspicious(at, spectrum))
+    return Changes(matrices, _brackets(at, widths, spectrum.signatures), zeros, _still_suspicious(at, spectrum))
 
 
 def _first_sampling(values: Array) -> tuple[Array, Array]:

@@ -60,7 +60,7 @@ def exchanges(matrices: Matrices, low: float, high: float, least: int = 1) -> li
     both = matrices(np.array([low, high]))
     if not np.isfinite(both).all():
         return []
-    spectrum = Spectrum.of(both)
+    spectrum = Spectrum.of(both, matrices.floor)
     first, last = (modes_at(spectrum, i) for i in range(2))
     found = crossing_modes(first, last) or []
     if sum(one.number for one in found) < least:
@@ -108,11 +108,11 @@ def grouped(values: Complex, errors: Array, least: Array, right: Complex, left: 
     return ModesAt(right, left, groups)
 
 
-def matched(first: ModesAt, last: ModesAt) -> list[tuple[list[int], list[int], int]] | None:
+def matched(first: ModesAt, last: ModesAt) -> list[tuple[list[int], list[int], int, int]] | None:
     """The modes that are not neutral at both ends, of pairs the upper ones: members of a group at either end that have the same
-    shape, and their sign at the first; None where shapes do not tell them apart."""
+    shape, their sign at the first, and whether they oscillate; None where shapes do not tell them apart."""
     share = overlaps((first.right[None], first.left[None]), (last.right[None], last.left[None]))[0]
-    found: list[tuple[list[int], list[int], int]] = []
+    found: list[tuple[list[int], list[int], int, int]] = []
     missing = {tuple(group): len(group) for group, sign, _ in last.groups if sign}
     for members, sign, turn in first.groups:
         left = len(members) if sign else 0
@@ -126,7 +126,7 @@ def matched(first: ModesAt, last: ModesAt) -> list[tuple[list[int], list[int], i
             left -= count
             missing[tuple(others)] -= count
             if turn >= 0:
-                found.append((members, others, sign))
+                found.append((members, others, sign, turn))
         if left:
             return None
     return None if any(missing.values()) else found
@@ -166,7 +166,7 @@ def crossing_at(
     """A value at which a mode is on the axis, and its eigenvalue there; None where its real part only jumps past zero."""
     if not np.isfinite(value):
         return None
-    there, found = mean(value), Spectrum.of(matrices(np.array([value])))
+    there, found = mean(value), matrices.spectrum(np.array([value]))
     error = float(found.errors[0][np.argmin(np.abs(found.values[0] - there))])
     if abs(there.real) > _ON_AXIS * error + _SHARP * min(abs(mean(s).real) for s in ends):
         return None

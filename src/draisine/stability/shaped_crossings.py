@@ -87,14 +87,14 @@ def _resolved(matrices: Matrices, at: Array, width: float, alone: bool) -> list[
     every = matrices(at)
     if not np.isfinite(every).all():
         return None
-    spectrum = Spectrum.of(every)
+    spectrum = Spectrum.of(every, matrices.floor)
     first, last = modes_at(spectrum, 0), modes_at(spectrum, -1)
     pairs = matched(first, last)
     if pairs is None:
         return None
     modes = vectors(every)
     found: list[ShapedCrossing] = []
-    for members, others, sign in pairs:
+    for members, others, sign, turning in pairs:
         ends = (_space(first, members), _space(last, others))
         signs = _signs(spectrum, modes, ends, len(members))
         if signs is None:
@@ -107,8 +107,8 @@ def _resolved(matrices: Matrices, at: Array, width: float, alone: bool) -> list[
             one = _crossing(matrices, (float(at[i]), float(at[j])), ends, len(members), int(signs[j]), width, alone)
             if one is None:
                 return None
-            turning = one.exchange.eigenvalue != 0.0
-            exchange = one.exchange._replace(change=int(signs[j]) * (2 if turning else 1))
+            eigenvalue = one.exchange.eigenvalue if turning else 0j
+            exchange = one.exchange._replace(change=int(signs[j]) * (2 if turning else 1), eigenvalue=eigenvalue)
             found += [one._replace(exchange=exchange)] * len(members)
     return sorted(found, key=lambda one: one.exchange.value)
 
@@ -156,7 +156,7 @@ def _crossing(
         every = matrices(at)
         if not np.isfinite(every).all():  # a pole
             return np.zeros(len(at), dtype=np.int64)
-        found = _signs(Spectrum.of(every), vectors(every), ends, count)
+        found = _signs(Spectrum.of(every, matrices.floor), vectors(every), ends, count)
         return np.zeros(len(at), dtype=np.int64) if found is None else found
 
     before = multisect(lambda at: sign_at(at) == -sign, low, high, _ROUNDS)[0]
@@ -175,6 +175,6 @@ def _crossing(
         if alone:
             return None
     there = mean(middle)
-    error = float(Spectrum.of(matrices(np.array([middle]))).errors.max())
+    error = float(matrices.spectrum(np.array([middle])).errors.max())
     eigenvalue = complex(0.0, abs(there.imag) if abs(there.imag) > error else 0.0)
     return ShapedCrossing(Exchange(middle, eigenvalue, sign), half)

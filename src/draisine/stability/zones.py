@@ -126,8 +126,10 @@ class Zones:
         distance from its middle that fall to their errors at its edge."""
         if not step > _ROOM * half:
             return False
-        found = Spectrum.of(self.matrices(edge + side * step * np.array([1.0, 2.0])))
+        found = self.matrices.spectrum(edge + side * step * np.array([1.0, 2.0]))
         sizes = np.abs(found.values.real)
+        if np.count_nonzero(sizes <= found.errors, axis=1).max() >= count:  # modes that are neutral beside the zone, too
+            return False
         near, far = np.sort(sizes, axis=1)[:, count - 1]
         order = np.log(far / max(near, 1e-300)) / np.log((half + 2.0 * step) / (half + step))
         at_edge = sizes[0] / (1.0 + step / half) ** order
@@ -149,7 +151,7 @@ class Zones:
 
     def unknown(self, s: float, before: Counts, after: Counts) -> bool:
         """Whether rounding hides signs: defective modes are near zero, or more are zero than on both sides."""
-        found = Spectrum.of(self.matrices(np.array([s])))
+        found = self.matrices.spectrum(np.array([s]))
         near = defective_near_zero(found)
         neutral = found.signatures[0][4:]
         more = neutral.sum() > max(before[4:].sum(), after[4:].sum()) or neutral[0] > max(before[4], after[4])
@@ -158,7 +160,7 @@ class Zones:
 
     def counts(self, at: Array) -> Counts:
         """Numbers of modes at points."""
-        return Spectrum.of(self.matrices(at)).signatures
+        return self.matrices.spectrum(at).signatures
 
     def edge(self, low: float, high: float, counts: Counts, rounds: int = _ROUNDS) -> tuple[float, float]:
         """The last point with such numbers of modes, and the next one."""

@@ -11,7 +11,7 @@ import sympy as sp
 import draisine as dr
 
 P = sp.symbols("p")
-DISTANCES = (0.0, 0.0, 1e-9, 1e-7, 1e-5, 1e-3)
+DISTANCES = (0.0, 0.0, 5e-10, 1e-7, 1e-5, 1e-3)  # one below the tolerance of values
 
 
 def branch_of(modes: list[tuple[float, float, float]], turned: Any, start: float) -> Any:

@@ -19,7 +19,7 @@ from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.spectrum import Spectrum
 from draisine.stability.continuation.branch_stability import without_neutral
 from draisine.stability.continuation.mode_crossings import Place, explained, pairs_that_cross, zero_crossing
-from draisine.stability.crossings import hidden
+from draisine.stability.crossings import Matrices, hidden
 from draisine.stability.exchanges import exchanges
 
 Array = NDArray[np.float64]
@@ -173,7 +173,7 @@ class _Search:
             return (one.kind == HOPF) == swings, abs(float((one.point.y - current.point.y) @ chord) / length**2 - share)
 
         left, more = list(found), []
-        for share, eigenvalue, change in exchanges(matrices, 0.0, 1.0):
+        for share, eigenvalue, change in exchanges(Matrices(matrices), 0.0, 1.0):
             swings = abs(change) == 2
             known = min(
                 (one for one in left if fits(one, share, swings)[0]), key=lambda one: fits(one, share, swings)[1], default=None

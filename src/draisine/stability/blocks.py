@@ -1,0 +1,201 @@
+"""Modes of machines that are degenerate at a critical value: blocks of modes that keep their common space through it.
+
+Where a stiffness vanishes, two real modes become a pair, and no mode keeps its shape; the two together do. With the overlaps of
+modes on both sides (`mode_overlap`) as edges of a graph, its components are the smallest such blocks. Each has its own numbers
+of growing modes on both sides, and its own critical value: a zero of a symmetric function of its eigenvalues, from their sum to
+their product. These are smooth and have all digits where single eigenvalues have half of them or less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.numerics.root_finding import bracketed_root
+from draisine.numerics.scaling import balancing
+from draisine.numerics.spectrum import EPS, Spectrum, clusters
+from draisine.stability.crossings import Counts, Matrices
+from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+_APART = 0.02  # overlap of modes of different blocks, at most
+_WHOLE = 0.1  # distance of the overlap of a block with itself from its number of modes, at most
+_ROUNDING = 100.0 * EPS  # of symmetric functions, relative to the power of the size of A
+_SAFETY = 10.0  # factor on errors of entries
+_SHARP = 1e-8  # value at a zero, relative to that at the ends: the resolution of the zero
+SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
+
+
+class Zero(NamedTuple):
+    """A zero of symmetric functions: within `uncertainty` of it the least sensitive one is below rounding (0 if it is simple)."""
+
+    value: float
+    uncertainty: float
+
+
+class Sizes(NamedTuple):
+    """The size of a matrix in balanced units, and that of the errors of its entries."""
+
+    size: float
+    error: float
+
+
+class Block(NamedTuple):
+    """Modes that keep their common space: their number, their kinds at both ends (`Spectrum.signatures`), and projectors."""
+
+    number: int
+    before: Counts
+    after: Counts
+    ends: tuple[Complex, Complex]
+
+    @property
+    def change(self) -> Counts:
+        return self.after - self.before
+
+    def eigenvalues(self, matrices: Matrices, s: float) -> tuple[Complex, Sizes]:
+        """Those of the block, and sizes of the matrix."""
+        a = matrices(np.array([s]))
+        values, right, left = (part[0] for part in vectors(a))
+        alike = shares(self.ends[0], right, left) * shares(self.ends[1], right, left)
+        return values[np.argsort(-alike, kind="stable")[: self.number]], sizes_of(a, matrices.floor)
+
+
+def sizes_of(matrix: Array, floor: Array | None) -> Sizes:
+    """Sizes of a matrix (1, states, states)."""
+    scale = balancing(np.abs(matrix))
+    units = scale[0][None, :] / scale[0][:, None]
+    size, error = (float((np.abs(a) * units).sum(axis=1).max(initial=0.0)) for a in (matrix[0], 0.0 if floor is None else floor))
+    return Sizes(size, _ROUNDING * size + _SAFETY * error)
+
+
+def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
+    """The blocks between two values; None where an eigenvalue is defective at one of them, or overlaps have no clear parts."""
+    both = matrices(np.array([low, high]))
+    if not both.shape[1] or not np.isfinite(both).all():
+        return None
+    spectrum = Spectrum.of(both, matrices.floor)
+    values, right, left = vectors(both)
+    share = overlaps((right[:1], left[:1]), (right[1:], left[1:]))[0]
+    if not np.isfinite(share).all():
+        return None
+    own = np.abs(values[:, :, None] - spectrum.values[:, None, :]).argmin(axis=2)
+    kinds = [_kinds(spectrum, i)[own[i]] for i in range(2)]
+    found = []
+    for rows, columns in _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1), kinds):
+        common = float(share[np.ix_(rows, columns)].sum())
+        if len(rows) != len(columns) or abs(common - len(rows)) > _WHOLE:
+            return None
+        before, after = (
+            np.bincount(kind[own], minlength=6).astype(np.int64) for kind, own in zip(kinds, (rows, columns), strict=True)
+        )
+        ends = projector(right[0][:, rows], left[0][:, rows]), projector(right[1][:, columns], left[1][:, columns])
+        found.append(Block(len(rows), before, after, ends))
+    return found
+
+
+def _kinds(spectrum: Spectrum, i: int) -> NDArray[np.int64]:
+    """The column of each mode in `Spectrum.signatures`."""
+    kind = np.where(spectrum.growing[i], 0, np.where(spectrum.decaying[i], 2, 4)) + spectrum.oscillating[i]
+    return np.asarray(kind, dtype=np.int64)
+
+
+def _components(
+    share: Array, values: Complex, errors: Array, kinds: list[NDArray[np.int64]]
+) -> list[tuple[list[int], list[int]]]:
+    """Connected modes of both sides; conjugate ones, and those of one kind with equal eigenvalues, whose vectors are any,
+    together."""
+    n = len(share)
+    edges = np.zeros((2 * n, 2 * n), dtype=bool)
+    edges[:n, n:] = np.abs(share) > _APART
+    for k in range(2):
+        near = np.abs(values[k][:, None] - values[k].conj()).argmin(axis=1)
+        edges[k * n + np.arange(n), k * n + near] = True
+        for kind in np.unique(kinds[k]):
+            some = np.flatnonzero(kinds[k] == kind)
+            for group in clusters(values[k][some], errors[k][some]):
+                edges[np.ix_(k * n + some[group], k * n + some[group])] = True
+    edges |= edges.T | np.eye(2 * n, dtype=bool)
+    for _ in range(int(np.ceil(np.log2(2 * n)))):
+        edges = (edges.astype(np.int64) @ edges) > 0
+    first = np.unique(edges.argmax(axis=1))
+    return [(np.flatnonzero(edges[i, :n]).tolist(), np.flatnonzero(edges[i, n:]).tolist()) for i in first.tolist()]
+
+
+def block_zeros(matrices: Matrices, some: list[Block], low: float, high: float) -> list[Zero] | None:
+    """Where blocks are critical; None where one of them only jumps past zero. Blocks that nearly meet are ill-conditioned: the
+    value of one that rounding does not tell from that of others, or of all together, is the best known of these."""
+    found = [zero_of_symmetric(partial(block.eigenvalues, matrices), low, high) for block in some]
+    zeros = [zero for zero in found if zero is not None]
+    if len(zeros) < len(some):
+        return None
+    known = [(_hidden_within(matrices, block, zero, high - low), zero) for block, zero in zip(some, zeros, strict=True)]
+    every = zero_of_symmetric(partial(smallest, matrices, sum(block.number for block in some)), low, high)
+    best = sorted([*([(0.0, every)] if every is not None and not every.uncertainty else []), *known])
+    return [next((better for _, better in best if abs(better.value - own.value) <= within), own) for within, own in known]
+
+
+def _hidden_within(matrices: Matrices, block: Block, zero: Zero, width: float) -> float:
+    """The distance from its critical value within which rounding hides that a block is not zero."""
+    distances = width * 10.0 ** -np.arange(1.0, 14.0)
+    at = np.concatenate([zero.value - distances, zero.value + distances])
+    spectrum = matrices.spectrum(at)
+    known = np.zeros(len(at), dtype=bool)
+    for k, s in enumerate(at.tolist()):
+        own = np.abs(block.eigenvalues(matrices, s)[0][:, None] - spectrum.values[k]).argmin(axis=1)
+        known[k] = not spectrum.zero[k][own].any()
+    return float(distances[~known.reshape(2, -1).all(axis=0)].max(initial=0.0))
+
+
+def smallest(matrices: Matrices, count: int, s: float) -> tuple[Complex, Sizes]:
+    """So many eigenvalues, those next to zero, and sizes of the matrix."""
+    a = matrices(np.array([s]))
+    z = np.linalg.eigvals(a[0]).astype(complex)
+    return z[np.argsort(np.abs(z))][:count], sizes_of(a, matrices.floor)
+
+
+def zero_of_symmetric(eigenvalues: Callable[[float], tuple[Complex, Sizes]], low: float, high: float) -> Zero | None:
+    """Where as many eigenvalues are zero, given them and sizes of A: the zero of the one of their symmetric functions, from
+    sum to product, that is least sensitive to rounding. All are smooth; some are of higher order, or rounding error alone. The
+    middle where rounding hides all of them at both ends, None where none has a zero."""
+
+    def functions(s: float) -> tuple[Array, Array]:
+        z, sizes = eigenvalues(s)
+        values = np.asarray(np.poly(z)[1:].real, dtype=np.float64)
+        return values, sizes.error * sizes.size ** np.arange(float(len(values)))
+
+    (below, error), (above, other) = functions(low), functions(high)
+    known = (np.abs(below) > error) & (np.abs(above) > other)
+    if not known.any():
+        return Zero(0.5 * (low + high), 0.5 * (high - low))
+    found = []
+    for j in np.flatnonzero(known & (below * above < 0.0)).tolist():
+        root = bracketed_root(partial(_entry, functions, j), low, high)
+        reach, unknown = _farther(root, low, high) - root, float(max(error[j], other[j]))
+        size, near, there = (abs(float(functions(root + share * reach)[0][j])) for share in (1.0, 1.0 / 3.0, 0.0))
+        if there > max(unknown, _SHARP * size):  # a jump: eigenvalues that come close and turn away
+            continue
+        order = order_of_zero(partial(_entry, functions, j), root, low, high)
+        part = 1.0 if near <= unknown else (unknown / size) ** (1.0 / order) if order > SIMPLE else 0.0
+        found.append((part > 0.0, unknown / size, Zero(root, part * abs(reach))))
+    return min(found)[2] if found else None
+
+
+def order_of_zero(function: Callable[[float], float], root: float, low: float, high: float) -> float:
+    """The power of the distance from a zero that a function is, measured on its longer side in a bracket."""
+    end = _farther(root, low, high)
+    far, near = (abs(function(root + share * (end - root))) for share in (1.0, 1.0 / 3.0))
+    return float(np.log(max(far, 1e-300) / max(near, 1e-300)) / np.log(3.0))
+
+
+def _farther(root: float, low: float, high: float) -> float:
+    return max(low, high, key=lambda end: abs(end - root))
+
+
+def _entry(functions: Callable[[float], tuple[Array, Array]], j: int, s: float) -> float:
+    return float(functions(s)[0][j])
