@@ -74,8 +74,8 @@ class Assembly:
             self.model.input(name, unit, description)
         elif known.unit != unit:
             raise ModelError(
-                f"part {self.name!r}: its input {name!r} ({description}) has the unit {unit or '1'!r}, but the model has an input of "
-                f"this name in {known.unit or '1'!r}; give another name"
+                f"part {self.name!r}: its input {name!r} ({description}) has the unit {unit or '1'!r}, but the model has an input "
+                f"of this name in {known.unit or '1'!r}; give another name"
             )
         return Name(self.offer(role, name))
 
