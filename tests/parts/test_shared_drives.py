@@ -88,6 +88,6 @@ def test_what_does_not_fit_is_named() -> None:
     with pytest.raises(ModelError, match="no wheel 'middle'"):
         parts.differential(m, "axle", "left", "middle")
     parts.brake(m, "brake", "left", input="lever", map=[(0, 0), (1, 50)])
-    with pytest.raises(ModelError, match=r"input 'lever' .* the unit 'N\*m', but the model has an input of this name in '1'"):
+    with pytest.raises(ModelError, match=r"input 'lever' .* the unit 'N\*m', but the model has one of this name in '1'"):
         parts.brake(m, "other_brake", "right", input="lever")
     assert [part.name for part in m.freeze().parts] == ["frame", "left", "right", "front", "brake"]

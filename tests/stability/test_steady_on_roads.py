@@ -18,7 +18,8 @@ def bicycle(height: object = None, **plane: object) -> dr.Model:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_riding_straight_along_a_bank_is_that_on_a_plane(seed: int) -> None:
-    """Upright in the plane of gravity, with no torque, so that it does not climb; both wheels together press with m g cos β on the road."""
+    """Upright in the plane of gravity, with no torque, so that it does not climb; both wheels together
+    press with m g cos β on the road."""
     rng = np.random.default_rng(seed)
     bank, speed = float(rng.uniform(-0.15, 0.15)), float(rng.uniform(4, 9))
     found = [
