@@ -46,6 +46,18 @@ def test_derivatives_of_tables_call_each_derivative_once(seed: int) -> None:
         np.testing.assert_allclose(bent, hessian, atol=1e-12)
 
 
+def test_third_derivatives_of_tables_stay_calls() -> None:
+    """A cubic spline through a cubic away from its ends: 6 a³ in all orders of differentiation, forward and reverse."""
+    knots = np.linspace(-20.0, 20.0, 401)
+    table, x = Table("h", knots, knots**3, "spline"), ca.SX.sym("x")
+    weight = ca.SX.sym("w")
+    bent = ca.jacobian(ca.jacobian(table(0.5 * x), x), x)
+    third = ca.jtimes(weight * bent, x, ca.SX(1.0), True)
+    function = ca.Function("f", [x, weight], shared([third, ca.jacobian(bent, x)]))
+    backward, forward = function(0.7, 2.0)
+    assert float(backward) == pytest.approx(2 * 6 * 0.125, rel=1e-6) and float(forward) == pytest.approx(6 * 0.125, rel=1e-6)
+
+
 def test_matrices_constants_and_free_symbols_stay() -> None:
     table, x, y = Table("h", (0.0, 1.0, 3.0), (0.0, 1.0, 0.0)), ca.SX.sym("x", 2), ca.SX.sym("y")
     sparse = ca.SX(2, 2)

@@ -99,4 +99,8 @@ def _called(function: ca.Function, operands: Sequence[ca.SX]) -> list[ca.SX]:
             else ca.SX(*function.size_in(slot))
         )
         start += count
-    return [found.nz[k] for found in function.call(arguments) for k in range(found.nnz())]
+    try:
+        results = function.call(arguments)
+    except RuntimeError:  # derivatives of tables beyond the second order search for their cell, and remain calls
+        results = function.call(arguments, False, True)
+    return [found.nz[k] for found in results for k in range(found.nnz())]
