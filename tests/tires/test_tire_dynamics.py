@@ -388,3 +388,32 @@ def test_a_spring_cannot_pull_and_is_not_watched() -> None:
     assert watched["spring"] == ((), ())
     assert watched["spring without friction"] == (("tire_normal_force",), ("tire_friction_needed",))
     assert watched["constraint"] == (("tire_normal_force",), ())
+
+
+@pytest.mark.parametrize("law", [
+    LinearTire(1e4, None, 3e5, friction=1.0, stiffness=2e5),
+    LinearTire(1e4, 0.2, 3e5, friction="grip", stiffness=2e5),
+    BRUSH,
+    TIRE,
+], ids=["linear", "relaxing", "brush", "magic"])  # fmt: skip
+def test_wheels_slide_on_ground_without_friction(law: Tire) -> None:
+    """On ice from x = 1 m on, a locked wheel keeps its velocity and a spinning one its spin; on the way there it does not."""
+    m = dr.Model("sled")
+    m.parameter("grip", 0.8)
+    m.body("sled", 400.0, inertia=(1, 1, 1))
+    m.planar("sled")
+    for name, x in (("front", 1.0), ("rear", -1.0)):
+        m.body(name, 1.0, inertia=(0.3, 0.6, 0.3))
+        m.revolute(f"{name}_angle", "sled", name, axis="y", at=(x, 0, 0.303), rate=f"{name}_spin")
+        m.wheel(f"{name}_tire", name, 0.313, contact=law)
+    m.ground(friction=dr.contact.roads.patch(at=5.0, length=50.0, friction=0.0))
+    run = dr.simulate(m, 1.2, start={"sled_vx": 10.0, "sled_vy": 0.4, "front_spin": 20.0, "rear_spin": 45.0}, samples=121)
+    assert run.status.complete
+    on_ice = run["sled_x"] > 5.0 + 1.5
+    for name in ("front_spin", "rear_spin"):
+        spin = run[name][on_ice]
+        resistance = 0.01 * 2e3 * 0.31 / 0.6 if law is TIRE else 0.0  # rad/s², of which the coefficient does not depend on grip
+        np.testing.assert_allclose(spin, spin[0], atol=1e-6 + resistance)
+    speed = np.hypot(run["sled_vx"], run["sled_vy"])
+    np.testing.assert_allclose(speed[on_ice], speed[on_ice][0], atol=1e-6 if law is not TIRE else 0.1)
+    assert abs(speed[on_ice][0] - speed[0]) > 1e-3

@@ -418,8 +418,8 @@ class Mechanism:
         qualities = [quality(scaled, rows) for rows in (self.selection.kept, *sets)]
         for rows, own in zip(self.other_rows, qualities[1:], strict=True):
             where = own >= np.max(qualities, axis=0)
-            names = self.scope.velocities
-            choices = rank_choices(spaces[where] if where.any() else spaces, names, np.zeros((1, len(names)), dtype=bool))
+            names, no_units = self.scope.velocities, np.zeros((1, len(self.scope.velocities)), dtype=bool)
+            choices = rank_choices(spaces[where] if where.any() else spaces, names, self._massless, no_units)
             found.append((*min(choices, key=lambda choice: choice.worst).independent, *rows))
         return found
 
@@ -462,13 +462,18 @@ class Mechanism:
     def choices(self) -> list[VelocityChoice]:
         velocities = self.scope.velocities
         if len(self.row_names) == 0:
-            return [VelocityChoice(tuple(velocities), np.ones(1), 0)]
+            return [VelocityChoice(tuple(velocities), np.ones(1), 0, 0)]
         kept = self.selection.kept
         units = np.zeros((len(kept), len(velocities)), dtype=bool)
         for i, row in enumerate(kept):
             for j in range(len(velocities)):
                 units[i, j] = bool(self.matrix[row, j].is_one())
-        return rank_choices(self.independent_row_samples, velocities, units)
+        return rank_choices(self.independent_row_samples, velocities, self._massless, units)
+
+    @cached_property
+    def _massless(self) -> frozenset[str]:
+        """Velocities that move no mass: rates of surface parameters, and of contact places on curved ground."""
+        return frozenset(c.rate for c in self.system.massless)
 
     def choose(self, requested: tuple[str, ...]) -> tuple[EliminationPlan, list[VelocityChoice], list[str]]:
         """The elimination plan for the requested independent velocities or the best ones, the alternates, and notes."""

@@ -68,7 +68,8 @@ def _second_contacts(mechanism: Mechanism) -> Program | None:
     }
     details = ca.vertcat(*[second_contact(wheel) for wheel in wheels])
     labels = [f"{wheel.name}.{name}" for wheel in wheels for name in DETAILS]
-    return Program.build(f"{mechanism.system.name}_second_contacts", inputs, {"details": (details, labels)})
+    # it runs where a run ends, once
+    return Program.build(f"{mechanism.system.name}_second_contacts", inputs, {"details": (details, labels)}, shared=True)
 
 
 def _valid_ranges(mechanism: Mechanism) -> tuple[ValidRange, ...]:

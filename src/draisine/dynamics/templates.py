@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import casadi as ca
 
 from draisine.dynamics.linear_algebra import ONE, ZERO
+from draisine.program.shared_expressions import shared
 
 T = TypeVar("T")
 
@@ -90,8 +91,7 @@ def _template(piece: Callable[..., Any], given: Any, names: dict[str, int], patt
         return _Expression(len(leaves) - 1)
 
     shape = _rebuilt(piece(*_rebuilt(given, stand_in)), emptied)
-    shared = ca.cse(leaves) if leaves else leaves  # once here, not in every copy
-    return _Template(ca.Function("piece", symbols, shared), shape)
+    return _Template(ca.Function("piece", symbols, shared(leaves)), shape)  # shared once here, not in every copy
 
 
 def _instantiated(shape: Any, results: list[ca.SX], names: list[str]) -> Any:

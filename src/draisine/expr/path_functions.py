@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
-from draisine.expr.tables import NEAREST_POINTS
 from draisine.numerics.plane_curves import PlaneCurve
 
 if TYPE_CHECKING:
@@ -212,8 +211,8 @@ class _Formulas:
     def function(self, values: Sequence[ca.SX]) -> ca.Function:
         import casadi as ca
 
-        here = ca.substitute(list(values), [self.ahead], [ca.SX(0)])
-        return ca.Function("formulas", [self.x, self.y, self.r, *self.px, *self.py], [ca.densify(h) for h in here])
+        here = ca.cse([ca.densify(h) for h in ca.substitute(list(values), [self.ahead], [ca.SX(0)])])
+        return ca.Function("formulas", [self.x, self.y, self.r, *self.px, *self.py], here)
 
 
 def _callee(coordinates: CurveCoordinates, formulas: _Formulas, values: Sequence[ca.SX], order: int = 0) -> ca.Function:
@@ -240,7 +239,6 @@ def _callee(coordinates: CurveCoordinates, formulas: _Formulas, values: Sequence
             {"always_inline": True},
         )
         options |= {"custom_jacobian": jacobian, "enable_forward": False, "enable_reverse": False}
-    NEAREST_POINTS.add(f"{coordinates.name}_foot_order")
     outputs = formulas.function(values).call([x, y, *coordinates.foot(x, y)], True, False)  # inlined
     return ca.Function(name, [x, y], outputs, ["x", "y"], names, options)
 

@@ -33,7 +33,6 @@ Array = NDArray[np.float64]
 _NAME = re.compile(r"(?!(?:null|jac|hess)$)[A-Za-z](?:_?[A-Za-z0-9])*_?")  # of a CasADi function
 _DERIVATIVE = re.compile(r"_d[0-9]+$")
 _NEAREST = re.compile(r"_foot$")  # of callees of paths
-NEAREST_POINTS: set[str] = set()  # names of functions of `expr/path_functions.py` that were made, for a quick look
 _HIGHEST_CALL = 2  # derivatives up to this total order are calls of tables; beyond it CasADi differentiates the cells
 
 

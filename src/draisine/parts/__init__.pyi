@@ -2,7 +2,7 @@
 
 from .aerodynamic_forces import aerodynamics as aerodynamics
 from .catalog import catalog as catalog, replace as replace
-from .drives import belt as belt, chain as chain, engine as engine, shaft as shaft
+from .drives import belt as belt, chain as chain, differential as differential, engine as engine, shaft as shaft
 from .forks import (
     leading_link_fork as leading_link_fork,
     rigid_fork as rigid_fork,

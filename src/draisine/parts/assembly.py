@@ -67,6 +67,18 @@ class Assembly:
         self.roles[role] = name
         return name
 
+    def input(self, role: str, name: str, unit: str, description: str) -> Expr:
+        """An input of the model under a role; several parts may share it, if it has the same unit for all of them."""
+        known = self.model._items["inputs"].get(name)
+        if known is None:
+            self.model.input(name, unit, description)
+        elif known.unit != unit:
+            raise ModelError(
+                f"part {self.name!r}: its input {name!r} ({description}) has the unit {unit or '1'!r}, but the model has one "
+                f"of this name in {known.unit or '1'!r}; give another name"
+            )
+        return Name(self.offer(role, name))
+
     def frame(self, role: str, body: str, at: Sequence[Amount], orientation: Sequence[tuple[str, Amount]] = ()) -> str:
         """A frame on which other parts are mounted."""
         self.model.frame(self.offer(role, self.named(role)), body, at, orientation)

@@ -34,13 +34,6 @@ if TYPE_CHECKING:
 ONE = Number(1.0)
 
 
-def _input(own: Assembly, name: str, unit: str, description: str) -> Expr:
-    """An input of the model, which several parts may share."""
-    if name not in own.model._items["inputs"]:
-        own.model.input(name, unit, description)
-    return Name(own.offer("torque", name))
-
-
 def _spin_of(own: Assembly, wheel: str) -> str:
     angle = f"{wheel}_angle"
     if angle not in {c.name for j in own.model._items["joints"].values() for c in j.coordinates}:
@@ -101,7 +94,7 @@ def _belt(
     pose = own.mount(on)
     small = own.parameter("pinion", pinion, "m", "pitch radius of the pinion, on the frame")
     large = own.parameter("sprocket", sprocket, "m", "pitch radius of the sprocket, on the wheel")
-    pull = _input(own, torque, "N*m", "torque of the engine on the pinion of the chain, positive forward")
+    pull = own.input("torque", torque, "N*m", "torque of the engine on the pinion of the chain, positive forward")
     gear = own.parameter("ratio", ratio, "", "of the torque on the pinion to the input")
     pull = pull if ratio == 1.0 or gear == ZERO else gear * pull
     angle = Name(_spin_of(own, wheel))
@@ -168,9 +161,30 @@ def shaft(own: Assembly, wheel: Mount, *, ratio: Amount = 1.0, torque: str = "dr
 
     Roles: torque (the input).
     """
-    pull = _input(own, torque, "N*m", "torque of the engine on the shaft, positive forward")
+    pull = own.input("torque", torque, "N*m", "torque of the engine on the shaft, positive forward")
     gear = own.parameter("ratio", ratio, "", "of the torque on the wheel to the input")
     own.model.generalized_force(_spin_of(own, str(wheel)), pull if ratio == 1.0 else gear * pull, name=own.named("pull"))
+
+
+@part
+def differential(own: Assembly, left: Mount, right: Mount, *, ratio: Amount = 1.0, torque: str = "drive_torque") -> None:
+    """An open differential between two wheels: equal torques on both, whatever their speeds, and the mean of their angles.
+
+    The shaft that drives it turns by `ratio` times the mean angle of both wheels; the input `torque`, on this shaft, is `ratio`/2
+    times it on each wheel, and reacts on what carries the wheels. A wheel that spins up takes the torque from the other. A
+    differential between two axles is one for each axle with the same input.
+
+    Roles: torque (the input), spin (the output, of the shaft).
+    """
+    m = own.model
+    if str(left) == str(right):
+        raise ModelError(f"part {own.name!r}: a differential is between two wheels, got {str(left)!r} twice")
+    pull = own.input("torque", torque, "N*m", "torque on the shaft of the differential, positive forward")
+    gear = own.parameter("ratio", ratio, "", "of the speed of the shaft to the mean of the wheels")
+    both = Name(_spin_of(own, str(left))) + Name(_spin_of(own, str(right)))
+    m.generalized_force(both, gear * pull / 2, name=own.named("pull"))
+    spins = Name(f"{left}_spin") + Name(f"{right}_spin")
+    m.output(own.offer("spin", own.named("spin")), gear * spins / 2, "rad/s", "of the shaft of the differential")
 
 
 @part
@@ -197,9 +211,7 @@ def engine(
         raise ModelError(f"part {own.name!r}: give knots=(speeds, throttles) and the map of torques, one row for each speed")
     name = own.named("map")
     m.table(name, [list(axis) for axis in knots], [list(row) for row in map], "linear")
-    opened = Name(own.offer("throttle", throttle))
-    if throttle not in m._items["inputs"]:
-        m.input(throttle, "", "opening of the throttle, from 0 to 1")
+    opened = own.input("throttle", throttle, "", "opening of the throttle, from 0 to 1")
     gear = own.parameter("ratio", ratio, "", "of engine speed to wheel spin")
     angle = _spin_of(own, str(wheel))
     turning = gear * Name(f"{wheel}_spin")

@@ -37,7 +37,8 @@ def wheel(
     - `mass`, `inertia`: of the wheel; two moments, about a diameter and about the axle.
     - `tire`: a contact law, such as `dr.contact.LinearTire(…)`; without it the wheel rolls without slip. `friction` is that of a
       wheel that rolls, slips and leaves the ground.
-    - `torque`: the name of an input, a torque of the carrier on the wheel, positive forward.
+    - `torque`: the name of an input, a torque of the carrier on the wheel, positive forward. Wheels may share it: each has all of
+      it then (half of it each: `differential`).
     - `shapes`: for drawings.
 
     Roles: body, contact, angle, spin (the rate of the angle), and torque if there is one.
@@ -62,7 +63,7 @@ def wheel(
         **rolling,
     )
     if torque:
-        m.generalized_force(angle, m.input(own.offer("torque", torque), "N*m", f"on the wheel {own.name}, positive forward"))
+        m.generalized_force(angle, own.input("torque", torque, "N*m", f"on the wheel {own.name}, positive forward"))
 
 
 @part
@@ -95,9 +96,8 @@ def brake(
             f"part {own.name!r}: the model has no wheel {wheel!r} with an angle {angle!r} to brake; make it as a part"
         )
     name = input or own.named("torque")
-    applied: Expr = Name(own.offer("torque", name))
-    if name not in m._items["inputs"]:
-        m.input(name, "N*m" if map is None else "", "brake torque" if map is None else "pressure or lever of the brake")
+    given = ("N*m", "brake torque") if map is None else ("", "pressure or lever of the brake")
+    applied: Expr = own.input("torque", name, *given)
     if map is not None:
         applied = curve(own, "map", map)(applied)
     factor = own.parameter("gain", gain, "", "of the brake torque, per input")

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import CompilationError, ExpressionError
-from draisine.expr.tables import NEAREST_POINTS
 from draisine.program import opcodes as op
 from draisine.program.digest import digest_of
 from draisine.program.tape import Callee, Instruction, Tape, has_switching_operations
@@ -117,17 +116,6 @@ def _numbers() -> Mapping[int, int]:
 @cache
 def _plumbing() -> frozenset[int]:
     return frozenset(theirs for theirs, ours in _numbers().items() if ours in op.PLUMBING)
-
-
-def calls_nearest_points(arguments: Sequence[ca.SX], results: Sequence[ca.SX]) -> bool:
-    """Whether results call functions that find the nearest points of curves: CasADi takes milliseconds to compare two such calls.
-    Value numbering of compiled code merges them, too."""
-    import casadi as ca
-
-    if not NEAREST_POINTS:
-        return False
-    made = ca.Function("calls", list(arguments), list(results), {"allow_free": True})
-    return any(name in f.name() for f in made.find_functions(0) for name in NEAREST_POINTS)
 
 
 def callee_of(function: ca.Function) -> Callee:

@@ -22,8 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.numerics.number_range import refuse_masked
 from draisine.program import opcodes as op
-from draisine.program.casadi_functions import CasadiCode, calls_nearest_points, evaluate
+from draisine.program.casadi_functions import CasadiCode, evaluate
 from draisine.program.digest import digest_of
+from draisine.program.shared_expressions import shared as shared_expressions
 from draisine.program.tape import Code, Tape, tape_is_sharp
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ class Program:
 
         ins, arguments = slots(inputs)
         outs, results = slots(outputs)
-        if results and not shared and not calls_nearest_points(arguments, results):
-            results = ca.cse(results)
+        if not shared:
+            results = shared_expressions(results)
         function = ca.Function(name, arguments, results, [s.name for s in ins], [s.name for s in outs])
         if function.has_free():
             raise ArgumentError(f"program {name!r} uses symbols that are not among its inputs: {', '.join(function.get_free())}")

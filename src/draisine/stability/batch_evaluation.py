@@ -13,6 +13,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.numerics.parallel import split_rows
 from draisine.program.casadi_functions import CasadiCode, evaluate
 from draisine.program.program import Program, Slot
+from draisine.program.shared_expressions import shared
 
 Array = NDArray[np.float64]
 
@@ -24,8 +25,10 @@ POINTS_PER_THREAD = 4096  # with fewer, a second thread costs more than it saves
 
 def program_without_cse(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping[str, ca.SX]) -> Program:
     """A program without common-subexpression elimination, which takes longer than interpreting a few hundred points;
-    `BatchProgram` performs it when it compiles."""
+    `BatchProgram` performs it when it compiles. Only where tables or paths are called it is done, since each differentiation
+    repeats their calls several times."""
     dense = {slot: ca.densify(ca.SX(e)) for slot, e in outputs.items()}
+    dense = dict(zip(dense, shared(dense.values(), only_calls=True), strict=True))
     function = ca.Function(name, list(inputs.values()), list(dense.values()), list(inputs), list(dense))
     ins, outs = (tuple(Slot(slot, e.shape) for slot, e in table.items()) for table in (inputs, dense))
     return Program(name, ins, outs, CasadiCode(function))

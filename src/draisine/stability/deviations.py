@@ -106,6 +106,8 @@ class Deviations:
         outputs = dict(zip(e.motion.output("outputs").labels, ca.vertsplit(self._motion[1]), strict=True)) if e.outputs else {}
         joints: dict[str, ca.SX] = {}
         positions: dict[str, ca.SX] = {}
+        places: dict[str, ca.SX] = {}  # of wheels on the ground, last: they follow from positions and attitudes
+        touched = {name for pose in e.structure.poses for pair in pose.points[1:] for name in pair}
         quaternion_names = {name for quaternion in e.quaternions for name in quaternion}
         free = {quaternion[0].removesuffix("_qw") for quaternion in e.quaternions}
         attitudes: dict[str, ca.SX] = {}
@@ -116,14 +118,14 @@ class Deviations:
         for quantity in e.coordinates:
             if quantity.name in quaternion_names:
                 continue
-            group = positions if quantity.name.rpartition("_")[0] in free else joints
+            group = places if quantity.name in touched else positions if quantity.name.rpartition("_")[0] in free else joints
             group[quantity.name] = at[quantity.name]
         speeds = self.speeds
-        known = {**outputs, **joints, **attitudes, **positions, **{name: at[name] for name in e.independent}, **speeds}
+        known = {**outputs, **joints, **attitudes, **positions, **places, **{name: at[name] for name in e.independent}, **speeds}
         for name in self.preferred:
             if name not in known:
                 raise ArgumentError(f"{e.name} has no state or output of motion {name!r}{did_you_mean(name, list(known))}")
-        return {**{name: known[name] for name in self.preferred}, **joints, **attitudes, **positions, **speeds}
+        return {**{name: known[name] for name in self.preferred}, **joints, **attitudes, **positions, **places, **speeds}
 
     @cached_property
     def angles(self) -> tuple[str, ...]:

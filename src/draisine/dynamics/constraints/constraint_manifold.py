@@ -18,6 +18,7 @@ from draisine.numerics.rank import RTOL, row_rank
 from draisine.program.casadi_functions import evaluate
 from draisine.program.equations import Equations, Kind
 from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.shared_expressions import shared
 
 Array = NDArray[np.float64]
 
@@ -132,7 +133,7 @@ class ConstraintManifold:
             velocity_map,
             drift_rate,
         ]
-        return ca.Function("sample_at", [self.t, self.q, self.u, self.p], ca.cse([ca.densify(e) for e in parts]))
+        return ca.Function("sample_at", [self.t, self.q, self.u, self.p], shared([ca.densify(e) for e in parts]))
 
     def sample_at(self, q: Array, t: float | None = None) -> ConstraintSample:
         """All values at one configuration."""
@@ -147,7 +148,7 @@ class ConstraintManifold:
             ca.jacobian(self.position_residuals, self.q),
             ca.jacobian(self.position_residuals, self.t),
         ]
-        return ca.Function("residuals", [self.t, self.q, self.u, self.p], ca.cse([ca.densify(e) for e in parts]))
+        return ca.Function("residuals", [self.t, self.q, self.u, self.p], shared([ca.densify(e) for e in parts]))
 
     def _when(self, t: float | None) -> float:
         return self.time if t is None else t

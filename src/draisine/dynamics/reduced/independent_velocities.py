@@ -2,11 +2,14 @@
 
 For a choice with null-space basis H (its independent rows are the identity) the measure is the largest singular value of H: how
 much the dependent velocities amplify the independent ones. No single choice is well-conditioned everywhere, so alternates are
-kept in order of merit."""
+kept in order of merit.
+
+Velocities that move no mass, those of contact places on curved ground, are dependent wherever that is well conditioned: each
+contact then is a small block of its own, and the twists of bodies are short."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -33,6 +36,7 @@ class VelocityChoice:
 
     independent: tuple[str, ...]
     amplification: NDArray[np.float64]
+    massless: int  # number of dependent velocities that move no mass
     simplicity: int  # number of dependent velocities that enter some row with a constant unit coefficient
 
     @cached_property
@@ -73,26 +77,30 @@ def _amplifications(samples: NDArray[np.float64], choices: Sequence[Sequence[int
     return found
 
 
-def rank_choices(samples: NDArray[np.float64], names: Sequence[str], units: NDArray[np.bool_]) -> list[VelocityChoice]:
+def rank_choices(
+    samples: NDArray[np.float64], names: Sequence[str], massless: Collection[str], units: NDArray[np.bool_]
+) -> list[VelocityChoice]:
     """All choices (or candidates, for large systems) that are regular at some sample, best first.
 
-    `units` marks the entries of A that are the constant 1 (a free body's linear velocity): making those velocities dependent
-    costs nothing.
+    `massless` are velocities that move no mass. `units` marks the entries of A that are the constant 1 (a free body's linear
+    velocity): making those velocities dependent costs nothing.
     """
     ranked = []
-    candidates = [free for free in _candidates(samples) if len(names) - len(free) == samples.shape[1]]
+    first = [i for i, name in enumerate(names) if name in massless]
+    candidates = [free for free in _candidates(samples, first) if len(names) - len(free) == samples.shape[1]]
     for free, amplified in zip(candidates, _in_parts(samples, candidates), strict=True):
         independent = tuple(names[i] for i in free)
         if np.isfinite(amplified).any():
-            simple = int(np.count_nonzero(units[:, [i for i in range(len(names)) if i not in free]].any(axis=0)))
-            ranked.append(VelocityChoice(independent, amplified, simple))
+            dependent = [i for i in range(len(names)) if i not in free]
+            simple = int(np.count_nonzero(units[:, dependent].any(axis=0)))
+            ranked.append(VelocityChoice(independent, amplified, len(set(first) - set(free)), simple))
     if not ranked:
         return []
     best = min(j.worst for j in ranked)
 
-    def merit(j: VelocityChoice) -> tuple[bool, bool, int, float, float]:
+    def merit(j: VelocityChoice) -> tuple[bool, bool, int, int, float, float]:
         at_start = float(j.amplification[0])  # the first sample is the default start
-        return (at_start > SWITCH, j.worst > max(CLOSE * best, SWITCH), -j.simplicity, j.worst, j.typical)
+        return (at_start > SWITCH, j.worst > max(CLOSE * best, SWITCH), -j.massless, -j.simplicity, j.worst, j.typical)
 
     return sorted(ranked, key=merit)
 
@@ -103,17 +111,25 @@ def _in_parts(samples: NDArray[np.float64], choices: Sequence[Sequence[int]]) ->
         yield from _amplifications(samples, choices[k : k + _TOGETHER])
 
 
-def _candidates(samples: NDArray[np.float64]) -> Iterable[tuple[int, ...]]:
-    """Indices of candidate independent velocities: all choices where they are few, otherwise the best at each sample."""
+def _candidates(samples: NDArray[np.float64], massless: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    """Indices of candidate independent velocities: all choices where they are few, otherwise the best at each sample, those
+    that move no mass being dependent or not."""
     rows, columns = samples.shape[1:]
     if comb(columns, rows) <= _MOST_CHOICES:
         return combinations(range(columns), columns - rows)
-    return dict.fromkeys(_best_at(matrix) for matrix in samples)
+    orders = [massless, ()] if massless else [()]
+    return dict.fromkeys(_best_at(matrix, first) for first in orders for matrix in samples)
 
 
-def _best_at(matrix: NDArray[np.float64]) -> tuple[int, ...]:
-    """Independent velocities at one configuration: those without pivots."""
-    dependent = independent_columns(matrix, len(matrix))
+def _best_at(matrix: NDArray[np.float64], first: Sequence[int]) -> tuple[int, ...]:
+    """Independent velocities at one configuration: those without pivots, which are sought among the `first` ones first."""
+    left = np.array(matrix)
+    dependent = [first[i] for i in independent_columns(left[:, first], rtol=_LEAST)]
+    if dependent:
+        basis = np.linalg.qr(left[:, dependent])[0]
+        left -= basis @ (basis.T @ left)
+        left[:, dependent] = 0.0
+    dependent += independent_columns(left, len(matrix) - len(dependent))
     return tuple(i for i in range(matrix.shape[1]) if i not in dependent)
 
 

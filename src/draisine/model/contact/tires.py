@@ -34,6 +34,7 @@ Values = Mapping[str, Scalar]
 
 LEAST_FORCE = 1e-6  # N, below which directions of forces are smooth
 LEAST_SLIP = 1e-10  # the same of slips
+LEAST_FRICTION = 1e-9  # twice the coefficient of a brush tire on ice
 LEAST_ROLLING = 0.01  # of 1 + κ
 SATURATION = 0.1  # slip of a linear tire with friction, whose nominal load is not known
 CRAWL = 0.3  # m/s, the speed up to which the damper of the carcass acts
@@ -304,7 +305,9 @@ class LinearTire(Tire):
     def evaluate(self, m: Any, c: Values, state: TireState) -> TireForces:
         along, across = -c.get("longitudinal", c["cornering"]) * state.along, -c["cornering"] * state.across
         if "friction" in c:
-            along, across = bounded(m, along, across, c["friction"] * positive_part(m, state.load, LEAST_FORCE))
+            along, across = bounded(
+                m, along, across, positive_part(m, c["friction"] * state.load, LEAST_FORCE)
+            )  # > 0 on ice, too
         return TireForces(along, across, aligning=-c.get("trail", 0.0) * state.direction * across)
 
     def relaxation_lengths(self, m: Any, c: Values, load: Scalar | None, camber: Scalar) -> tuple[Scalar, Scalar]:
@@ -370,8 +373,9 @@ class BrushTire(Tire):
         load = positive_part(m, state.load, LEAST_FORCE)
         rolled = away_from_zero(m, 1.0 - state.along, LEAST_ROLLING)  # 1 + κ; a locked wheel slides
         slip = m.sqrt(state.along * state.along + state.across * state.across + LEAST_SLIP * LEAST_SLIP)
-        u = at_most_one(m, c["stiffness_per_slip"] / (3.0 * c["friction"] * c["reference"]) * slip / rolled)
-        share = c["friction"] * u * (3.0 - u * (3.0 - u)) / slip  # (1 − (1 − u)³)/|s|
+        friction = positive_part(m, c["friction"], LEAST_FRICTION)
+        u = at_most_one(m, c["stiffness_per_slip"] / (3.0 * friction * c["reference"]) * slip / rolled)
+        share = friction * u * (3.0 - u * (3.0 - u)) / slip  # (1 − (1 − u)³)/|s|
         along, across = -load * share * state.along, -load * share * state.across
         sticks = 1.0 - u
         # the trail, with a = half_length √(N/reference), which stays differentiable without load
@@ -385,7 +389,7 @@ class BrushTire(Tire):
         return c["camber"] / c["stiffness_per_slip"] * camber if "camber" in c else 0.0
 
     def saturation(self, m: Any, c: Values) -> tuple[Scalar, Scalar] | None:
-        slip = c["friction"] * c["reference"] / c["stiffness_per_slip"]
+        slip = positive_part(m, c["friction"], LEAST_FRICTION) * c["reference"] / c["stiffness_per_slip"]
         return slip, slip
 
 
