@@ -129,10 +129,12 @@ class Deviations:
 
     @cached_property
     def angles(self) -> tuple[str, ...]:
-        """Quantities with values between −π and π, of which only the value modulo 2π counts: headings and pitches."""
+        """Quantities of which only the value modulo 2π counts: headings and pitches with values between −π and π, and headings
+        that are coordinates of bodies free to move over the ground."""
         e = self.equations
         outputs = dict(zip(e.motion.output("outputs").labels, ca.vertsplit(self._motion[1]), strict=True)) if e.outputs else {}
-        return tuple(name for name, value in {**outputs, **self.candidates}.items() if _turns(value))
+        wrapped = [name for name, value in {**outputs, **self.candidates}.items() if _turns(value)]
+        return tuple(dict.fromkeys([*wrapped, *free_headings(e)]))
 
     # ------------------------------------------------------------ derivatives
 
@@ -383,9 +385,15 @@ def attitude(quaternion: Sequence[ca.SX]) -> tuple[ca.SX, ca.SX, ca.SX]:
     return heading, lean, pitch
 
 
+def free_headings(equations: Equations) -> tuple[str, ...]:
+    """Headings that are coordinates, of bodies that move over the ground. Joints that turn in place count their turns."""
+    poses = equations.structure.poses
+    return tuple(pose.heading[0] for pose in poses if len(pose.heading) == 1 and all(pose.points[0]))
+
+
 def attitude_texts(equations: Equations) -> dict[str, str]:
-    """The angles of `attitude` by name, as expressions of the coordinates, for use in laws."""
-    found = {}
+    """The angles of `attitude` and headings by name, between −π and π, as expressions of the coordinates, for use in laws."""
+    found = {name: f"atan2(sin({name}), cos({name}))" for name in free_headings(equations)}
     for quaternion in equations.quaternions:
         w, x, y, z = quaternion
         stem = w.removesuffix("_qw")

@@ -58,6 +58,48 @@ def test_a_free_body_turns_the_short_way() -> None:
         assert np.ptp(turned) < 1.2 * abs(way) + 1e-6
 
 
+@pytest.mark.parametrize("kind", ["planar", "Euler angles", "quaternion"])
+def test_craft_turn_the_short_way(kind: str) -> None:
+    """A craft with thrusters, on a plane or hovering, from any heading, turns away too, to any other, given in any turn: it goes
+    there by at most half a turn, straight over the ground."""
+    m = dr.Model("craft")
+    m.body("hull", mass=0.5, inertia=(0.02, 0.02, 0.04))
+    name = "hull_heading"
+    if kind == "planar":
+        m.planar("hull")
+    elif kind == "Euler angles":
+        name = "yaw"
+        m.free_euler("hull", order="zyx", angles=("yaw", "pitch", "roll"))
+    else:
+        m.free("hull")
+    flies = kind != "planar"
+    forces, torques = ("ahead", "across", "lift"), ("roll_torque", "pitch_torque", "yaw_torque")
+    for n in (*forces, *torques):
+        m.input(n, "N" if n in forces else "N*m")
+    m.point("center", "hull", (0, 0, 0))
+    m.wrench("center", force=forces, torque=torques, axes="body")
+    weights = {n: 1.0 for n in ("hull_x", "hull_y", *(("hull_z",) if flies else ()), name)}
+    used = forces + torques if flies else ("ahead", "across", "yaw_torque")
+    inputs = {"lift": 0.5 * 9.81} if flies else {}
+    rng = np.random.default_rng(5)
+    for begin, end in [(-3.1, 3.1), (3.1, -3.1), *rng.uniform(-math.pi, math.pi, (2, 2)), *rng.uniform(-20, 20, (2, 2))]:
+        if kind == "quaternion":
+            half = math.remainder(end, 2 * math.pi) / 2
+            at = {"hull_qw": math.cos(half), "hull_qz": math.sin(half)}
+            start = {"hull_qw": math.cos(begin / 2), "hull_qz": math.sin(begin / 2), "hull_qx": 0.0, "hull_qy": 0.0}
+        else:
+            at, start = {name: end}, {name: begin}
+        law = dr.lqr(m, at, weights=weights, input_weights=dict.fromkeys(used, 1.0), inputs=inputs)
+        run = dr.simulate(m, 20.0, start=start, inputs=law, samples=201)
+        turned = 2 * np.arctan2(run["hull_qz"], run["hull_qw"]) if kind == "quaternion" else run[name]
+        turned = np.unwrap(turned, period=2 * math.pi) if kind == "quaternion" else turned
+        way = math.remainder(end - begin, 2 * math.pi)
+        assert abs(turned[-1] - turned[0] - way) < 1e-3
+        assert np.ptp(turned) < 1.3 * abs(way) + 1e-6
+        assert max(np.ptp(run["hull_x"]), np.ptp(run["hull_y"])) < 1e-6
+
+
+
 def test_positions_are_not_wrapped() -> None:
     """A wheel angle that drives a cart ten metres is no direction: its deviation counts in full, also with an observer."""
     model = dr.first_order("cart", {X: V, V: U}, inputs=[U], units={X: "rad", V: "rad/s"}, outputs={"angle": X})
