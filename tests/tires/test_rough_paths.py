@@ -121,3 +121,12 @@ def test_a_round_path_is_the_circle(wheels: int) -> None:
         np.testing.assert_allclose(runs[1][name], runs[0][name], atol=2e-7)
     loads = [run["left_normal_force"] for run in runs]
     np.testing.assert_allclose(loads[1], loads[0], atol=2e-7 * 180e3)
+
+
+@pytest.mark.further
+def test_independent_velocities_that_bring_switching_functions() -> None:
+    """On a road nearly as sharp as its wheels, other velocities become independent on the way, and their equations switch where
+    those before had no switching functions."""
+    model = machine(4, "linear", "circle", "E", 21, two_tracks=True)
+    run = dr.simulate(model, 1.0, start={"speed": 98 / 11, "frame_z": -0.01}, samples=21)
+    assert run.status.complete and run.energy_drift < 1e-4

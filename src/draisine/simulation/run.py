@@ -476,8 +476,8 @@ class _Driver:
         if self._caller is not None:
             self._caller.use_names_of(self._compiled.equations)
         tables = self._switch_tables((float(stepper.t), self._span[1]), state, memory.inputs.copy())
-        if tables is not None:
-            memory.set_switches(tables)
+        if tables is not None or memory.has_switches:
+            memory.set_switches(tables or no_switches())
         memory.take(self._kernels(), self._method)
         self._set_marks((float(stepper.t), self._span[1]))
         self._advance = self._make_advance()

@@ -320,6 +320,11 @@ class Memory:
         present = self.stepper.parameters[: len(self._parameters)].copy()
         return present if self._switches is None else np.concatenate([present, self.stepper.branch])
 
+    @property
+    def has_switches(self) -> bool:
+        """Whether the equations have switching functions, or the memory is for unilateral contacts."""
+        return self._switches is not None
+
     def has_sample_before(self, time: float) -> bool:
         """Whether the next sample precedes a time in the direction of the run."""
         s = self.stepper
@@ -345,8 +350,11 @@ class Memory:
             s.residual, s.jacobian = kernels.form.residual.address, kernels.form.jacobian.address
 
     def set_switches(self, switches: SwitchTables) -> None:
-        """Use the switching functions of other equations, from `take` on."""
-        self._switches, self._branches = switches, np.array(switches.branches, dtype=np.float64)
+        """Use the switching functions of other equations, from `take` on; those before them may have had none."""
+        had_none, self._switches = self._switches is None, switches
+        self._branches = np.array(switches.branches, dtype=np.float64)
+        if had_none:
+            self._switch_records()
         for name in ("sample_mixture", "step_mixture"):
             old = getattr(self.stepper, name)
             more = 1 + len(self._branches) - old.shape[1]
@@ -496,10 +504,13 @@ class Memory:
         )
         s.sample_time[:-1] = sample_times
         if self._switches is not None:
-            s.switch_room = 16 * layout.MOST_SWITCHES
-            s.allocate({name: (s.switch_room,) for name in ("switch_time", "switch_margin", "switch_kind")})
-            columns = 1 + len(self._branches)
-            s.allocate({"sample_mixture": (s.samples + 1, columns), "step_mixture": (kept, columns)})
+            self._switch_records()
+
+    def _switch_records(self) -> None:
+        s, columns = self.stepper, 1 + len(self._branches)
+        s.switch_room, kept = 16 * layout.MOST_SWITCHES, s.step_room * s.keep_steps
+        s.allocate({name: (s.switch_room,) for name in ("switch_time", "switch_margin", "switch_kind")})
+        s.allocate({"sample_mixture": (s.samples + 1, columns), "step_mixture": (kept, columns)})
 
 
 def isolation_shapes(nodes: int, events: int) -> dict[str, tuple[int, ...]]:
