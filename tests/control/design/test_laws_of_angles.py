@@ -99,7 +99,6 @@ def test_craft_turn_the_short_way(kind: str) -> None:
         assert max(np.ptp(run["hull_x"]), np.ptp(run["hull_y"])) < 1e-6
 
 
-
 def test_positions_are_not_wrapped() -> None:
     """A wheel angle that drives a cart ten metres is no direction: its deviation counts in full, also with an observer."""
     model = dr.first_order("cart", {X: V, V: U}, inputs=[U], units={X: "rad", V: "rad/s"}, outputs={"angle": X})
