@@ -170,9 +170,9 @@ def shaft(own: Assembly, wheel: Mount, *, ratio: Amount = 1.0, torque: str = "dr
 def differential(own: Assembly, left: Mount, right: Mount, *, ratio: Amount = 1.0, torque: str = "drive_torque") -> None:
     """An open differential between two wheels: equal torques on both, whatever their speeds, and the mean of their angles.
 
-    The shaft that drives it turns by `ratio` times the mean angle of both wheels; the input `torque`, on this shaft, is `ratio`/2
-    times it on each wheel, and reacts on what carries the wheels. A wheel that spins up takes the torque from the other. A
-    differential between two axles is one for each axle with the same input.
+    The wheels `left` and `right` are parts with an angle. The shaft that drives them turns by `ratio` times their mean angle; the
+    input `torque`, on this shaft, is `ratio`/2 times it on each wheel, and reacts on what carries the wheels. A wheel that spins
+    up takes the torque from the other. A differential between two axles is one for each axle with the same input.
 
     Roles: torque (the input), spin (the output, of the shaft).
     """

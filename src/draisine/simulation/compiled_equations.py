@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -386,6 +385,8 @@ def rows_of_closed_contacts(e: Equations, program: Program) -> Guards:
 
 def _drives(e: Equations) -> bool:
     """Whether rows of contacts have velocities beside those of the mechanism: of moving ground, stops, prescribed motions."""
+    import casadi as ca
+
     assert e.contact_terms is not None
     program, first = e.contact_terms, len(e.coordinates)
     arguments = dict(zip((slot.name for slot in program.inputs), program.symbols(), strict=True))

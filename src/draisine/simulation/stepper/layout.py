@@ -235,7 +235,7 @@ class Stepper(Record):
     index: int  # fixed steps: completed …
     planned_steps: int  # … and total
     last_rejected: int  # the last attempt was rejected
-    dense_ready: int  # all coefficients of the interpolant are known
+    dense_ready: int  # all coefficients of the interpolant are known (1), but disagree with its stages (2)
     aborted: int  # set by a control callback
     t: float
     end: float

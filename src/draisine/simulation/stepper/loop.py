@@ -8,6 +8,8 @@ function of the user. Explicit and implicit methods differ in the attempt (`expl
 
 from __future__ import annotations
 
+import math
+
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
@@ -34,6 +36,8 @@ from draisine.simulation.stepper.events_and_samples import (
     update_event_signs,
 )
 from draisine.simulation.stepper.explicit_rk import (
+    QUIET,
+    UNRESOLVED,
     attempt,
     copy,
     error_size,
@@ -43,6 +47,7 @@ from draisine.simulation.stepper.explicit_rk import (
     is_stiff,
     prepare_cubic,
     prepare_dense,
+    stable_length,
 )
 from draisine.simulation.stepper.implicit_rk import attempt_implicit, implicit_error_size, prepare_polynomial
 from draisine.simulation.stepper.implicit_systems import record_nonfinite_equation, solve_start
@@ -294,7 +299,9 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         prepare_polynomial(s, m, h)
     elif m.external == 0:
         prepare_cubic(s, m, h)
-    full, row = h, -1
+    full, row, longest = h, -1, math.inf
+    if size < QUIET and s.adaptive != 0 and m.implicit == 0 and m.external == 0:
+        longest = stable_length(s, m, h)
     if s.switching != 0:
         cut = find_switch(s, m, h, new_time)
         if s.aborted != 0:
@@ -321,7 +328,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         prepare_dense(s, m, h)
     if s.aborted != 0:
         return ABORTED
-    if s.dense_ready != 0 and not finite_dense(s, m):
+    if s.dense_ready == UNRESOLVED or (s.dense_ready != 0 and not finite_dense(s, m)):
         s.shrink_factor = 0.5
         return retry_implicit_step(s, m, h, NONFINITE_VALUES) if m.implicit != 0 else halve_step(s, m, h, m.rows - 1)
     if s.events > 0:
@@ -339,6 +346,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
         propose_implicit(s, m, full, size)
     else:
         propose(s, m, full, size)
+        s.h = min(s.h, longest)
     if s.marks != 0 and s.kink_limited != 0 and s.adaptive != 0:
         s.h = length  # the error of a step between two kinks says nothing about one across
     if theta <= 1.0:
