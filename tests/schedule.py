@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 
 FILE = Path(__file__).with_name("schedule.toml")
-CASE = 0.8  # processor seconds of a case that `make test` runs at most
-CLASS = 0.6  # of all cases of one test that it runs, but for the first, about
+CASE = 0.5  # processor seconds of a case that `make test` runs at most
+CLASS = 0.4  # of all cases of one test that it runs, but for the first, about
 AT_LEAST = {
     ("tests/contact/test_random_scenes.py", "test_random_scene"): 10,  # two scenes of every kind
     # gates: what every change must keep, and nothing else tries

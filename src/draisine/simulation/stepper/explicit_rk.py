@@ -223,8 +223,8 @@ def prepare_cubic(s: Stepper, m: Tableau, h: float) -> None:
     s.dense_ready = 0
 
 
-# `dense_ready`: the interpolant and the point of its last stage disagree by more than `MOST_APART` tolerances. In motions that the
-# method resolves they are 0.1 to 300 apart (Van der Pol, Kepler, Lorenz, bicycles; tolerances 1e-4 to 1e-11).
+# `dense_ready`: the interpolant and the point of its last stage disagree by more than `MOST_APART` tolerances. In motions that
+# the method resolves they are 0.1 to 300 apart (Van der Pol, Kepler, Lorenz, bicycles; tolerances 1e-4 to 1e-11).
 KNOWN, UNRESOLVED = 1, 2
 MOST_APART = 1e3
 
