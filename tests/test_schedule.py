@@ -25,13 +25,13 @@ def test_names_exist(file: str) -> None:
 
 
 def test_counts_follow_the_measured_times(tmp_path: Path) -> None:
-    """Cheap tests and those marked by hand are not named; one slow case runs in no quick run, of a class the first second."""
+    """Cheap tests and those marked by hand are not named; one slow case runs in no quick run, of a class the first ones."""
     costs = [
         ("tests/a.py::test_cheap[1]", 0.1, False),
         ("tests/a.py::test_slow", 1.5, False),
         ("tests/a.py::test_long", 9.0, True),
     ]
-    costs += [(f"tests/b.py::Group::test_class[{k}]", 0.25, False) for k in range(20)]
+    costs += [(f"tests/b.py::Group::test_class[{k}]", 0.19, False) for k in range(20)]
     counts = schedule.planned(costs)
     assert counts == {"tests/a.py": {"test_slow": 0}, "tests/b.py": {"Group::test_class": 2}}
     schedule.write(counts, tmp_path / "schedule.toml")
