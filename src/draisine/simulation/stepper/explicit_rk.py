@@ -233,7 +233,8 @@ def prepare_dense(s: Stepper, m: Tableau, h: float) -> None:
     """The further coefficients of the interpolant, with the stages that only they need.
 
     The error of a step says nothing about these stages. Beside a stiff equilibrium, where it is zero, steps grow beyond the limit
-    of stability, and each stage amplifies rounding errors by more than the one before.
+    of stability, and each stage amplifies rounding errors by more than the one before. Contacts that open are stiff where their
+    slips stop, which has rules of its own (`contact_slip.py`).
     """
     for row in range(m.stages + 1, m.rows):
         stage_point(s, m, row, h, s.point)
@@ -247,7 +248,7 @@ def prepare_dense(s: Stepper, m: Tableau, h: float) -> None:
         for i in range(s.width):
             f[term, i] *= h
     s.dense_ready = KNOWN
-    if s.adaptive != 0 and m.rows > m.stages + 1:
+    if s.adaptive != 0 and s.unilateral == 0 and m.rows > m.stages + 1:
         interpolate(s, m.terms, m.nodes[m.rows - 1], s.error[1], s.states)
         apart = 0.0
         for i in range(s.states):

@@ -300,7 +300,7 @@ def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> in
     elif m.external == 0:
         prepare_cubic(s, m, h)
     full, row, longest = h, -1, math.inf
-    if size < QUIET and s.adaptive != 0 and m.implicit == 0 and m.external == 0:
+    if size < QUIET and s.adaptive != 0 and m.implicit == 0 and m.external == 0 and s.unilateral == 0:
         longest = stable_length(s, m, h)
     if s.switching != 0:
         cut = find_switch(s, m, h, new_time)
