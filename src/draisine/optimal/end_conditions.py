@@ -101,7 +101,10 @@ class _Search:
             return float(np.abs(at[1][take]).max(initial=0.0)) if np.isfinite(at[2]).all() else np.inf
 
         def step(at: tuple[Point, Reals, Reals]) -> Reals:
-            change = np.linalg.lstsq(at[2][take], -at[1][take], rcond=1e-10)[0]
+            rows = at[2][take]
+            largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)  # rows may be of any size: which are dependent does not
+            largest[largest == 0.0] = 1.0
+            change = np.linalg.lstsq(rows / largest, -at[1][take] / largest[:, 0], rcond=1e-10)[0]
             return np.asarray(change * min(1.0, self._longest / max(float(np.abs(change).max()), 1e-30)), dtype=float)
 
         def move(at: tuple[Point, Reals, Reals], change: Reals) -> tuple[Point, Reals, Reals]:

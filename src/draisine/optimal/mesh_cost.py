@@ -15,8 +15,6 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.direct_methods import Collocation
-
 if TYPE_CHECKING:
     from draisine.optimal.solution import PhaseSolution
     from draisine.optimal.verification import Simulated
@@ -38,12 +36,6 @@ def mesh_cost(phases: Sequence[PhaseSolution], simulated: Sequence[Simulated], p
             return None
         total += _excess(solution, run, p)
     return total if np.isfinite(total) else None
-
-
-def has_constant_intervals(solution: PhaseSolution) -> bool:
-    """Whether refinement has placed intervals with constant controls beside others."""
-    scheme = solution.scheme
-    return isinstance(scheme, Collocation) and not isinstance(scheme.constant_controls, bool) and any(scheme.constant_controls)
 
 
 def _excess(solution: PhaseSolution, run: Simulated, p: Reals) -> float:

@@ -24,7 +24,7 @@ from draisine.optimal.guess import Guess, PerturbedGuess
 from draisine.optimal.impulses import has_grown, impulse_of
 from draisine.optimal.interruption import keeping_the_best
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
-from draisine.optimal.mesh_cost import has_constant_intervals, mesh_cost
+from draisine.optimal.mesh_cost import mesh_cost
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
@@ -228,7 +228,7 @@ def _refined(
             if better is not found:
                 found, verified, needles, last = better, judged_anew, False, last + 1
                 continue
-            if sharpened == SHARPENED or not _constants_cost(task, found, verified, refine.tolerance):
+            if sharpened == SHARPENED or not _mesh_costs(task, found, verified, refine.tolerance):
                 return found, verified, rounds, []
             target, sharpened, accurate = 0.1 * min(target, found.error), sharpened + 1, (found, verified, rounds)
         left = refine.seconds - (time.perf_counter() - began)
@@ -270,11 +270,9 @@ def _refined(
         found, verified = finer, finer_verified
 
 
-def _constants_cost(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> bool:
-    """Whether intervals with constant controls, about jumps, cost more than this part: where conditions are so tight that a
-    switch a little earlier is dear, more than their lengths tell."""
-    if not any(has_constant_intervals(p) for p in found.phases):
-        return False
+def _mesh_costs(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> bool:
+    """Whether the mesh costs more than this part: a polynomial that meets the equations may be far from the best control, as
+    where that is large for a moment, and where conditions are tight a switch a little earlier is dear."""
     cost = mesh_cost(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
     return cost is not None and cost > tolerance * max(abs(found.answer.objective), found.transcribed.nlp.objective_scale)
 
