@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.attainment import CONVERGED
-from draisine.optimal.better_minima import PERTURBATIONS, attained_minimum, beside_flat_points, beside_saddles, with_needles
+from draisine.optimal.better_minima import PERTURBATIONS, attained_minimum, beside_flat_points, beside_inflections, beside_saddles, with_needles
 from draisine.optimal.default_limits import default_limit_reached, with_limits_about
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
@@ -50,6 +50,7 @@ SHARPENED = 6  # meshes whose errors are small enough, but which cost more
 IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 OUT_OF_TIME = "Maximum_WallTime_Exceeded"  # of IPOPT
+ITERATED = "Maximum_Iterations_Exceeded"
 GIVEN_UP = {"User_Requested_Stop": "cost or unknowns went orders of magnitude beyond their sizes"}
 LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
@@ -81,21 +82,23 @@ def solve(
     without_end = False
     try:
         for seed in range(PERTURBATIONS if guess is None else 0):
-            if found.answer.outcome not in REPAIRED:
+            if not _led_nowhere(found, solver):
                 break
             other = task.once(schemes, PerturbedGuess(seed=seed), solver, progress, seconds)
             if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
                 found = other
                 notes.append(f"the linear guess failed; PerturbedGuess(seed={seed}) was used")
-        if found.answer.outcome in REPAIRED:
+        if _led_nowhere(found, solver):
             found, more = by_feasible_motion(task, found, guess, solver, progress, seconds)
             notes += more
-        if found.answer.outcome in REPAIRED and guess is None:
+        if _led_nowhere(found, solver) and guess is None:
             found, more = with_other_parameters(task, found, solver, progress, seconds)
             notes += more
         if rescue and found.answer.outcome in (*REPAIRED, Outcome.TOO_MANY_ITERATIONS):
             found, more = by_feasible_point(task, found, solver, progress, seconds)
             notes += more
+        found, more = beside_inflections(task, found, solver, progress, seconds)
+        notes += more
         task, found = within_wider_limits(task, found, solver, progress, seconds)
         without_end = any(
             default_limit_reached(m, p.phase, p.duration) for m, p in zip(maneuver.phases, found.phases, strict=True)
@@ -108,7 +111,7 @@ def solve(
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
     first = found
-    if refine is not None and found.answer.outcome in CONVERGED and not without_end:
+    if refine is not None and found.answer.outcome in CONVERGED and (found.error > tolerance or not without_end):
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
     if found.answer.outcome in CONVERGED and not without_end:
@@ -124,6 +127,12 @@ def solve(
             notes.append(f"{UNATTAINED}: {impulse} {why}")
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
     return replace(_solution(task, found, verified, tolerance, names, notes, seconds, rounds, began), refined=refine is not None)
+
+
+def _led_nowhere(found: MeshSolution, solver: Ipopt) -> bool:
+    """Whether a search failed by itself: limits of iterations or time that a user gives are kept."""
+    endless = found.answer.solver_status == ITERATED and solver.iterations >= Ipopt.iterations
+    return found.answer.outcome in REPAIRED or endless
 
 
 def _better(
