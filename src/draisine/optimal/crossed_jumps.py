@@ -44,22 +44,23 @@ class Crossing:
 
 def crossed_jumps(phase: Phase, simulated: Simulated) -> tuple[Crossing, ...]:
     """The surfaces in the states that the simulated motion crosses, at which rates or integrand jump."""
-    found = [crossing for e in _switching_parts(phase) for crossing in _crossed(e, simulated)]
-    return tuple(sorted(dict.fromkeys(found), key=lambda crossing: crossing.time))
+    found = [crossing for e, what in _switching_parts(phase) for crossing in _crossed(e, what, simulated)]
+    return tuple(sorted(found, key=lambda crossing: crossing.time))
 
 
-def _switching_parts(phase: Phase) -> list[Equations]:
-    """The equations, and others of the same states whose rates are the integrand."""
+def _switching_parts(phase: Phase) -> list[tuple[Equations, str]]:
+    """The equations, whose switches have names, and others of the same states whose rates are the integrand."""
     e, v = phase.equations, phase.symbols
-    parts = [e]
+    parts = [(e, "")]
     if phase.integrand is not None and not (v.z.numel() and ca.depends_on(phase.integrand, v.z)):
         t, x, u, p = v.plant.arguments
         rates = ca.vertcat(phase.integrand, ca.SX.zeros(x.numel() - 1))
-        parts.append(replace(e, dynamics=Program.build("cost", {"t": t, "x": x, "u": u, "p": p}, {"xdot": rates})))
-    return [part for part in parts if part.can_switch]
+        cost = Program.build("cost", {"t": t, "x": x, "u": u, "p": p}, {"xdot": rates})
+        parts.append((replace(e, dynamics=cost), "the cost"))
+    return [(part, what) for part, what in parts if part.can_switch]
 
 
-def _crossed(equations: Equations, simulated: Simulated) -> list[Crossing]:
+def _crossed(equations: Equations, what: str, simulated: Simulated) -> list[Crossing]:
     jumping, found = set(jumps_of(equations)), find_switching(equations)
     chosen = [] if found is None else [i for i, s in enumerate(found.switches) if not s.time_only and s.name in jumping]
     if found is None or not chosen:
@@ -75,7 +76,8 @@ def _crossed(equations: Equations, simulated: Simulated) -> list[Crossing]:
         changes = np.flatnonzero(np.diff(branches[clear, i]))
         if len(changes):
             one, other = clear[changes[0]], clear[changes[0] + 1]
-            crossings.append(Crossing(found.switches[i].name, float(times[one] + times[other]) / 2))
+            name = f"jump {i + 1} of {what}" if what else found.switches[i].name
+            crossings.append(Crossing(name, float(times[one] + times[other]) / 2))
     return crossings
 
 

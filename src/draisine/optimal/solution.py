@@ -364,7 +364,7 @@ class Solution(Result):
 
     def _advice(self) -> str:
         """What to do about a motion that misses its conditions, a mesh that is too coarse, or jumps that are crossed."""
-        if self.crossed and self.verdict.holds and self.error <= self.tolerance:
+        if self.crossed:
             return "make a phase of each side, .then(…), which ends at the surface; or use Adjoint, or smooth the jumps"
         if any(m.name.startswith(OTHER_MODES) for m in self.verdict.missed):
             return "contacts take other modes than those stated; state these, modes(…), or bounds that exclude them"

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.attainment import CONVERGED
-from draisine.optimal.better_minima import PERTURBATIONS, attained_minimum, beside_flat_points, beside_inflections, beside_saddles, with_needles
+from draisine.optimal.better_minima import (
+    PERTURBATIONS,
+    attained_minimum,
+    beside_flat_points,
+    beside_inflections,
+    beside_saddles,
+    with_needles,
+)
 from draisine.optimal.default_limits import default_limit_reached, with_limits_about
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
@@ -24,7 +31,7 @@ from draisine.optimal.guess import Guess, PerturbedGuess
 from draisine.optimal.impulses import has_grown, impulse_of
 from draisine.optimal.interruption import keeping_the_best
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
-from draisine.optimal.mesh_cost import mesh_cost
+from draisine.optimal.mesh_cost import has_constant_intervals, mesh_costs
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
@@ -46,6 +53,7 @@ Reals = NDArray[np.float64]
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
+SHARE = 0.1  # of the mean of what intervals may cost: cheaper ones stay
 SHARPENED = 6  # meshes whose errors are small enough, but which cost more
 IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
@@ -214,6 +222,7 @@ def _refined(
     tried = sharpened = 0
     while True:
         judged = verified.verdict
+        violated = list(judged.violated)
         if rounds in IN_ARCS and rounds > tried and not (found.error <= target and judged.holds):
             tried = rounds
             try:
@@ -237,15 +246,19 @@ def _refined(
             if better is not found:
                 found, verified, needles, last = better, judged_anew, False, last + 1
                 continue
-            if sharpened == SHARPENED or not _mesh_costs(task, found, verified, refine.tolerance):
+            costly = _costly(task, found, verified, refine.tolerance)
+            if sharpened == SHARPENED or not any(c.any() for c in costly):
                 return found, verified, rounds, []
-            target, sharpened, accurate = 0.1 * min(target, found.error), sharpened + 1, (found, verified, rounds)
+            sharpened, accurate = sharpened + 1, (found, verified, rounds)
+            if any(has_constant_intervals(p) for p in found.phases):
+                target = 0.1 * min(target, found.error)  # which shortens them
+            violated = [v | c for v, c in zip(judged.violated, costly, strict=True)]
         left = refine.seconds - (time.perf_counter() - began)
         if rounds > refine.rounds or left <= 0.0:
             return ended(_stopped_at(f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"))
         if found.error <= target and not judged.holds and not any(v.any() for v in judged.violated):
             target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
-        meshes = next_meshes(refine, found.phases, target, judged.violated, judged.overshot)
+        meshes = next_meshes(refine, found.phases, target, violated, judged.overshot)
         if not meshes or target < LEAST_ERROR:
             reached = f"{sum(len(p.errors) for p in found.phases)} intervals"
             return ended(f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)")
@@ -279,11 +292,18 @@ def _refined(
         found, verified = finer, finer_verified
 
 
-def _mesh_costs(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> bool:
-    """Whether the mesh costs more than this part: a polynomial that meets the equations may be far from the best control, as
-    where that is large for a moment, and where conditions are tight a switch a little earlier is dear."""
-    cost = mesh_cost(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
-    return cost is not None and cost > tolerance * max(abs(found.answer.objective), found.transcribed.nlp.objective_scale)
+def _costly(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> list[NDArray[np.bool_]]:
+    """The intervals of each phase that cost more than their share of this part of the cost; none if the mesh does not.
+
+    A polynomial that meets the equations may be far from the best control: where that is large for a moment, or jumps at a price
+    that nodes do not see; and where conditions are tight, a switch a little earlier is dear."""
+    costs = mesh_costs(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
+    none = [np.zeros(len(p.errors), dtype=bool) for p in found.phases]
+    size = tolerance * max(abs(found.answer.objective), found.transcribed.nlp.objective_scale)
+    if costs is None or not sum(float(part.sum()) for part in costs) > size:
+        return none
+    count = sum(len(part) for part in costs)
+    return [part > SHARE * size / count for part in costs]
 
 
 def _stopped_at(limit: str) -> str:
