@@ -8,7 +8,7 @@ its product with their distance holds. A real or imaginary part below the bound 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -60,18 +60,17 @@ class Spectrum:
 
     def taken(self, order: NDArray[np.int64]) -> Spectrum:
         """The modes of each point in another order (points, modes)."""
-        rows, columns = (self.values, self.errors), (self.right, self.left)
-        values, errors = (np.take_along_axis(part, order, axis=1) for part in rows)
-        right, left = (np.take_along_axis(part, order[:, None, :], axis=2) for part in columns)
+        values, errors = np.take_along_axis(self.values, order, axis=1), np.take_along_axis(self.errors, order, axis=1)
+        right, left = (np.take_along_axis(part, order[:, None, :], axis=2) for part in (self.right, self.left))
         return Spectrum(self.matrices, values, errors, right, left)
 
     def merged(self, other: Spectrum, order: NDArray[np.int64]) -> Spectrum:
         """The points of both, in an order of all of them."""
-        return Spectrum(*(np.concatenate(both)[order] for both in zip(self._parts, other._parts, strict=True)))
 
-    @property
-    def _parts(self) -> tuple[NDArray[Any], ...]:
-        return self.matrices, self.values, self.errors, self.right, self.left
+        def both(name: str) -> Any:
+            return np.concatenate([getattr(self, name), getattr(other, name)])[order]
+
+        return Spectrum(*(both(part.name) for part in fields(self)))
 
     @cached_property
     def growing(self) -> Flags:
