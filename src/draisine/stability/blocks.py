@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.root_finding import bracketed_root
 from draisine.numerics.scaling import balancing
-from draisine.numerics.spectrum import EPS, Spectrum, clusters
+from draisine.numerics.spectrum import ENTRY_ERROR, EPS, Spectrum, clusters
 from draisine.stability.crossings import Counts, Matrices
 from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
 
@@ -28,6 +29,7 @@ _APART = 0.02  # overlap of modes of different blocks, at most
 _WHOLE = 0.1  # distance of the overlap of a block with itself from its number of modes, at most
 _ROUNDING = 100.0 * EPS  # of symmetric functions, relative to the power of the size of A
 _SAFETY = 10.0  # factor on errors of entries
+_COUPLED = 1e-9  # coupling of separate blocks, relative to the size of A, at most
 _SHARP = 1e-8  # value at a zero, relative to that at the ends: the resolution of the zero
 SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
 
@@ -47,12 +49,14 @@ class Sizes(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Modes that keep their common space: their number, their kinds at both ends (`Spectrum.signatures`), and projectors."""
+    """Modes that keep their common space: their number, their kinds at both ends (`Spectrum.signatures`), projectors, and their
+    own linear models; None where the whole one is not finite."""
 
     number: int
     before: Counts
     after: Counts
     ends: tuple[Complex, Complex]
+    own: Matrices | None = None
 
     @property
     def change(self) -> Counts:
@@ -86,17 +90,59 @@ def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
         return None
     own = np.abs(values[:, :, None] - spectrum.values[:, None, :]).argmin(axis=2)
     kinds = [_kinds(spectrum, i)[own[i]] for i in range(2)]
-    found = []
-    for rows, columns in _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1), kinds):
-        common = float(share[np.ix_(rows, columns)].sum())
-        if len(rows) != len(columns) or abs(common - len(rows)) > _WHOLE:
-            return None
-        before, after = (
-            np.bincount(kind[own], minlength=6).astype(np.int64) for kind, own in zip(kinds, (rows, columns), strict=True)
-        )
-        ends = projector(right[0][:, rows], left[0][:, rows]), projector(right[1][:, columns], left[1][:, columns])
-        found.append(Block(len(rows), before, after, ends))
-    return found
+    parts = _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1), kinds)
+    while True:
+        found = []
+        for rows, columns in parts:
+            common = float(share[np.ix_(rows, columns)].sum())
+            if len(rows) != len(columns) or abs(common - len(rows)) > _WHOLE:
+                return None
+            before, after = (
+                np.bincount(kind[own], minlength=6).astype(np.int64) for kind, own in zip(kinds, (rows, columns), strict=True)
+            )
+            ends = projector(right[0][:, rows], left[0][:, rows]), projector(right[1][:, columns], left[1][:, columns])
+            found.append(Block(len(rows), before, after, ends))
+        separate, coupled = _separated(matrices, low, high, found)
+        if coupled is None:
+            return [block._replace(own=own) for block, own in zip(found, separate, strict=True)]
+        i, k = coupled
+        parts[i] = parts[i][0] + parts[k][0], parts[i][1] + parts[k][1]
+        del parts[k]
+
+
+def _separated(
+    matrices: Matrices, low: float, high: float, some: list[Block]
+) -> tuple[list[Matrices | None], tuple[int, int] | None]:
+    """Linear models of single blocks, in bases of their spaces: those at the ends of an interval, and linear between them. What
+    couples blocks then is of second order in its length, unless their modes come close and turn away, or nearly have one shape:
+    then the two that are coupled most."""
+    a = matrices(np.array([low, 0.5 * (low + high), high]))
+    if not np.isfinite(a).all():
+        return [None] * len(some), None
+    scale = balancing(np.abs(a[:1]))[0]
+    units = scale[None, :] / scale[:, None]
+    first = np.hstack([scale[:, None] * np.linalg.svd(b.ends[0].real * units)[0][:, : b.number] for b in some])
+    places = [slice(*place) for place in pairwise(np.cumsum([0, *(b.number for b in some)]).tolist())]
+    last = np.hstack([b.ends[1].real @ first[:, place] for b, place in zip(some, places, strict=True)])
+
+    def every(values: Array) -> Array:
+        share = ((values - low) / (high - low))[:, None, None]
+        basis = (1.0 - share) * first + share * last
+        return np.asarray(np.linalg.solve(basis, matrices(values) @ basis))
+
+    middle = np.abs(every(np.array([0.5 * (low + high)]))[0])
+    coupling = np.array([[(middle[i, k] @ middle[k, i]).max() if i != k else 0.0 for k in places] for i in places])
+    least = (_COUPLED * float((np.abs(a[1]) * units).sum(axis=1).max())) ** 2
+    if not coupling.max() <= least:
+        i, k = sorted(int(n) for n in np.unravel_index(np.argmax(coupling), coupling.shape))
+        return [], (i, k)
+    error = ENTRY_ERROR * np.abs(a).max(axis=0) + (0.0 if matrices.floor is None else matrices.floor)
+    known = np.abs(np.linalg.inv(first)) @ error @ np.abs(first)
+    return [Matrices(partial(_part, every, place), known[place, place]) for place in places], None
+
+
+def _part(every: Callable[[Array], Array], place: slice, values: Array) -> Array:
+    return every(values)[:, place, place]
 
 
 def _kinds(spectrum: Spectrum, i: int) -> NDArray[np.int64]:
@@ -127,17 +173,23 @@ def _components(
     return [(np.flatnonzero(edges[i, :n]).tolist(), np.flatnonzero(edges[i, n:]).tolist()) for i in first.tolist()]
 
 
-def block_zeros(matrices: Matrices, some: list[Block], low: float, high: float) -> list[Zero] | None:
-    """Where blocks are critical; None where one of them only jumps past zero. Blocks that nearly meet are ill-conditioned: the
-    value of one that rounding does not tell from that of others, or of all together, is the best known of these."""
+def block_zeros(matrices: Matrices, some: list[Block], low: float, high: float) -> list[Zero | None]:
+    """Where blocks are zero; None for those that are nowhere, as pairs that meet on the axis, or only jump past it. Blocks that
+    nearly meet are ill-conditioned: the value of one that rounding does not tell from that of others, or of all together, is the
+    best known of these."""
     found = [zero_of_symmetric(partial(block.eigenvalues, matrices), low, high) for block in some]
-    zeros = [zero for zero in found if zero is not None]
-    if len(zeros) < len(some):
-        return None
-    known = [(_hidden_within(matrices, block, zero, high - low), zero) for block, zero in zip(some, zeros, strict=True)]
-    every = zero_of_symmetric(partial(smallest, matrices, sum(block.number for block in some)), low, high)
+    zeros = [(block, zero) for block, zero in zip(some, found, strict=True) if zero is not None]
+    known = [(_hidden_within(matrices, block, zero, high - low), zero) for block, zero in zeros]
+    count = sum(block.number for block, _ in zeros)
+    every = zero_of_symmetric(partial(smallest, matrices, count), low, high) if count else None
     best = sorted([*([(0.0, every)] if every is not None and not every.uncertainty else []), *known])
-    return [next((better for _, better in best if abs(better.value - own.value) <= within), own) for within, own in known]
+    nearest = iter(
+        [
+            next((Zero(better.value, own.uncertainty) for _, better in best if abs(better.value - own.value) <= within), own)
+            for within, own in known
+        ]
+    )
+    return [None if zero is None else next(nearest) for zero in found]
 
 
 def _hidden_within(matrices: Matrices, block: Block, zero: Zero, width: float) -> float:

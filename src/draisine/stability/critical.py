@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import SolverError
 from draisine.numerics.root_finding import bracketed_root
-from draisine.numerics.spectrum import Spectrum, clusters
+from draisine.numerics.spectrum import EPS, Spectrum, clusters
 from draisine.stability.blocks import SIMPLE, Block, Zero, block_zeros, blocks, order_of_zero, smallest, zero_of_symmetric
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import LEAST, Change, Matrices, changes
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 BEGINS, ENDS = "oscillation begins", "oscillation ends"
 _NEAR = 1e-5  # distance of a refined value from a bracketed one, relative to the sampling
-_ZERO = 1e-15  # value that is zero, relative to the sampling
+_ZERO = 16.0 * EPS  # value that is zero, relative to the largest of the sweep
 _COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the largest
 _NOISE = 1e-13  # share of a parameter in the change of a value that is rounding error
 _DEPTH = 12  # changes inside a bracket that are distinguished
@@ -121,7 +121,7 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     found = changes(lambda at: family.matrices(at[:, None]).A, values)
     matrices = found.matrices
     zones = Zones(matrices, (float(np.min(values)), float(np.max(values))))
-    solver = _Solver(matrices, found.zeros, names, zones)
+    solver = _Solver(matrices, found.zeros, names, zones, matrices)
     events: list[_Event] = []
     groups = grouped_brackets(found, float(np.ptp(values)) / LEAST)
     unresolved: list[Group] = []
@@ -139,11 +139,14 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
             events += solver.events(change)
         else:
             events.append(_Event(INFINITE, pole, complex(np.inf), int((change.after - change.before)[:2].sum())))
-    equal = [ends for group in unresolved for ends in group.equal if not solver.explained(*ends, joined)]
-    events += [event for ends in equal for event in solver.alike(*ends)]
+    equal = [solver.between(low, high, group.width) for group in unresolved for low, high in group.equal]
+    equal = [change for change in equal if not solver.explained(change, joined)]
+    events += [event for change in equal for event in solver.alike(change)]
+    least = _ZERO * float(np.abs(values).max(initial=0.0))  # what rounding makes of zero
+    events = [replace(e, value=0.0) if abs(e.value) <= least else e for e in events]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
-        for e in sorted(events, key=lambda e: e.value)
+        for e in sorted(events, key=lambda e: (e.value, not e.change))
     ]
 
 
@@ -181,33 +184,37 @@ def _pole(matrices: Matrices, change: Change, range_: tuple[float, float]) -> fl
     return 0.5 * (low + high)
 
 
-def _whole_zero(value: float, width: float) -> float:
-    """A value, or zero up to the rounding of a sampling."""
-    return 0.0 if abs(value) <= _ZERO * width else value
-
-
 def _within(event: _Event, zone: tuple[float, float]) -> _Event:
     """An event of which only a zone is known: at its middle."""
     return replace(event, value=0.5 * (zone[0] + zone[1]), uncertainty=0.5 * (zone[1] - zone[0]))
 
 
 class _Solver:
-    """Solves for the critical values in brackets of one sweep."""
+    """Solves for the critical values in brackets of one sweep: of all modes, or of a block of them."""
 
-    def __init__(self, matrices: Matrices, zeros: int, names: ModeNames, zones: Zones) -> None:
-        self.matrices, self.zeros, self.names, self.zones = matrices, zeros, names, zones
+    def __init__(self, matrices: Matrices, zeros: int, names: ModeNames, zones: Zones, whole: Matrices) -> None:
+        self.matrices, self.zeros, self.names, self.zones, self.whole = matrices, zeros, names, zones, whole
 
     def matrix(self, s: float) -> Array:
         return self.matrices(np.array([s]))[0]
 
+    def ends(self, low: float, high: float) -> list[Array]:
+        """The linear models at the ends of a bracket with all states, which name modes."""
+        return list(self.whole(np.array([low, high])))
+
+    def between(self, low: float, high: float, width: float) -> Change:
+        """An interval with the numbers of modes at its ends."""
+        before, after = self.zones.counts(np.array([low, high]))
+        return Change(low, high, before, after, width)
+
     def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
         """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
         if (change.before == change.after).all():  # a mode touches the axis, or two exchange their signs
-            for event in self.alike(change.low, change.high):
+            for event in self.alike(change):
                 yield event if change.zone is None else _within(event, change.zone)
             return
         real, pairs, double = _modes_that_change(change)
-        if change.zone is None and (apart := self._in_blocks(change.low, change.high)):
+        if change.zone is None and (apart := self._in_blocks(change)):
             yield from apart
             return
         if change.zone is None and (change.before[4:] == change.after[4:]).all() and not _oscillations_begun(change):
@@ -233,44 +240,61 @@ class _Solver:
                 yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
                 return
             zero = self._together(change, 0.5 * (last + arrives), arrives - last, real, pairs)
-            for event in self._described(change, _whole_zero(zero.value, change.width), None, real, pairs, double):
+            for event in self._described(change, zero.value, None, real, pairs, double):
                 yield replace(event, uncertainty=zero.uncertainty)
             return
         hidden = self._hidden_about(value[0], change) if real else 0.0
-        for event in self._described(change, _whole_zero(value[0], change.width), value[1], real, pairs, double):
-            yield event if event.uncertainty else replace(event, uncertainty=hidden)
+        for event in self._described(change, value[0], value[1], real, pairs, double):
+            yield replace(event, uncertainty=hidden)
 
-    def _in_blocks(self, low: float, high: float) -> list[_Event]:
-        """What each of several blocks of modes that change within a bracket does; nothing where fewer than two change."""
-        found = [block for block in blocks(self.matrices, low, high) or [] if block.change.any()]
-        if len(found) < 2:
+    def _in_blocks(self, change: Change) -> list[_Event]:
+        """What each of several blocks of modes does that change within a bracket, as if it were a machine of its own; nothing
+        where fewer than two change."""
+        moving = self._moving_blocks(change)
+        if len(moving) < 2:
             return []
-        zeros = block_zeros(self.matrices, found, low, high) if all(block.change[:4].any() for block in found) else None
-        return [event for pair in zip(found, zeros or [], strict=False) for event in self._of_block(*pair, (low, high))]
+        low, high = change.low, change.high
+        zeros = block_zeros(self.matrices, moving, low, high)
+        events: list[_Event] = []
+        for block, zero in zip(moving, zeros, strict=True):
+            several: list[_Event] = []
+            if zero is not None and block.change[:4].any():
+                several = list(self._of_block(block, zero, (low, high)))
+            elif block.own is not None:
+                always = min(int(block.before[4]), int(block.after[4]))
+                alone = _Solver(block.own, always, self.names, Zones(block.own, (low, high)), self.whole)
+                several = list(alone.events(Change(low, high, block.before, block.after, change.width)))
+            if not several or sum(event.change for event in several) != int(block.change[:2].sum()):
+                return []
+            events += several
+        return events
 
     def _of_block(self, block: Block, zero: Zero, ends: tuple[float, float]) -> Iterator[_Event]:
         real, pairs, _ = _modes_that_change(Change(*ends, block.before, block.after, 0.0))
-        at, grows = _whole_zero(zero.value, ends[1] - ends[0]), int(block.change[:2].sum()) != 0
+        grows = int(block.change[:2].sum()) != 0
         z, sizes = block.eigenvalues(self.matrices, zero.value)
         swinging = sorted((v.imag for v in z if v.imag > _COINCIDE * sizes.size), key=lambda rate: -rate)
         rates = [0.0] * abs(real) + (swinging + [0.0] * abs(pairs))[: abs(pairs)]
         steps = [int(np.sign(real))] * abs(real) + [2 * int(np.sign(pairs))] * abs(pairs)
         for rate, step in zip(rates, steps, strict=True):
-            kind = self.names.crossing([self.matrix(s) for s in ends], 1j * rate)
-            yield _Event(kind, at, 1j * rate, step if grows else 0, zero.uncertainty)
+            kind = self.names.crossing(self.ends(*ends), 1j * rate)
+            yield _Event(kind, zero.value, 1j * rate, step if grows else 0, zero.uncertainty)
 
-    def explained(self, low: float, high: float, joined: list[Change]) -> bool:
+    def _moving_blocks(self, change: Change) -> list[Block]:
+        return [block for block in blocks(self.matrices, change.low, change.high) or [] if block.change.any()]
+
+    def explained(self, interval: Change, joined: list[Change]) -> bool:
         """Whether an interval lies in a bracket that blocks of modes explain."""
-        about = [change for change in joined if change.low <= low and high <= change.high]
-        return any(change.zone is None and self._in_blocks(change.low, change.high) for change in about)
+        about = [change for change in joined if change.low <= interval.low and interval.high <= change.high]
+        return any(change.zone is None and self._in_blocks(change) for change in about)
 
-    def alike(self, low: float, high: float) -> list[_Event]:
+    def alike(self, change: Change) -> list[_Event]:
         """Crossings between values with equal numbers of modes, by shapes of modes or of blocks."""
-        return self._exchanged(low, high) or self._in_blocks(low, high)
+        return self._exchanged(change.low, change.high) or self._in_blocks(change)
 
     def _exchanged(self, low: float, high: float, least: int = 1) -> list[_Event]:
         """Modes that cross the axis, each by its shape: also one that begins to grow where another ceases to."""
-        ends = [self.matrix(s) for s in (low, high)]
+        ends = self.ends(low, high)
         return [
             _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
             for value, eigenvalue, step in exchanges(self.matrices, low, high, least)
@@ -278,11 +302,11 @@ class _Solver:
 
     def named(self, crossings: list[ShapedCrossing], group: Group) -> list[_Event]:
         """Crossings of modes told apart by their shapes."""
-        ends = [self.matrix(s) for s in (group.low, group.high)]
+        ends = self.ends(group.low, group.high)
         return [
             _Event(
                 self.names.crossing(ends, one.eigenvalue),
-                _whole_zero(one.value, group.width),
+                one.value,
                 one.eigenvalue,
                 one.change,
                 uncertainty,
@@ -383,7 +407,9 @@ class _Solver:
             return float(((z - z.mean()) ** 2).sum().real if meet else z.sum().real)
 
         root = bracketed_root(total, change.low, change.high)
-        return Zero(root, 0.0) if abs(root - value) <= near else middle
+        if not abs(root - value) <= near:
+            return middle
+        return Zero(root, 0.0 if order_of_zero(total, root, change.low, change.high) <= SIMPLE else 0.5 * slack)
 
     def _meet_at_zero(self, change: Change, count: int) -> Zero | None:
         """Where as many eigenvalues are zero."""
@@ -401,7 +427,7 @@ class _Solver:
         swinging = self._on_the_axis(value, change, abs(pairs))
         grows = int(change.after[:2].sum() - change.before[:2].sum()) != 0
         for eigenvalue, step in [(0j, int(np.sign(real)))] * abs(real) + [(z, 2 * int(np.sign(pairs))) for z in swinging]:
-            kind = self.names.crossing([self.matrix(s) for s in (change.low, change.high)], eigenvalue)
+            kind = self.names.crossing(self.ends(change.low, change.high), eigenvalue)
             yield _Event(kind, value, eigenvalue, step if grows else 0)
         begun = _oscillations_begun(change)
         for at in self._coinciding(value)[: abs(begun)]:  # at the same value, elsewhere
@@ -425,20 +451,22 @@ class _Solver:
         ]
 
     def _on_the_axis(self, value: float, change: Change, count: int) -> list[complex]:
-        """The eigenvalues of as many pairs nearest to the axis; zero where a pair meets the axis there. Of one pair that grows at
-        one end and decays at the other, its own: another may touch the axis beside it."""
+        """The eigenvalues of as many pairs nearest to the axis, of modes that change; zero where a pair meets the axis there. Of
+        one pair that grows at one end and decays at the other, its own: another may touch the axis beside it."""
         if not count:
             return []
-        found = self.matrices.spectrum(np.array([value]))
-        ends = [self.matrices.spectrum(np.array([s])) for s in (change.low, change.high)]
+        own = [block.own for block in self._moving_blocks(change)]
+        models = [model for model in own if model is not None] if own and None not in own else [self.matrices]
+        there = [model.spectrum(np.array([value])) for model in models]
+        z, errors = (np.concatenate(part) for part in zip(*((one.values[0], one.errors[0]) for one in there), strict=True))
         d = change.after - change.before
+        ends = [self.matrices.spectrum(np.array([s])) for s in (change.low, change.high)]
         crossing = _crossing_pair(*ends) if abs(d[1]) == 2 and d[3] == -d[1] else None
         if crossing is not None and count == 1:
-            z = found.values[0]
-            own = z[np.argmin(np.abs(z - 0.5 * (crossing[0] + crossing[1])))]
-            if abs(own.real) <= _NEARLY * abs(own):
-                return [complex(0.0, own.imag)]
-        upper = found.values[0][found.values[0].imag > found.errors[0]]
+            one = complex(z[np.argmin(np.abs(z - 0.5 * (crossing[0] + crossing[1])))])
+            if abs(one.real) <= _NEARLY * abs(one):
+                return [complex(0.0, one.imag)]
+        upper = z[z.imag > errors]
         on = [complex(0.0, z.imag) for z in upper[np.argsort(np.abs(upper.real))] if abs(z.real) <= _NEARLY * abs(z)]
         return (on + [0j] * count)[:count]
 
