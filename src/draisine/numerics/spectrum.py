@@ -99,7 +99,8 @@ def _bounded_eigenvalues(matrices: Array, floor: Array | None) -> tuple[Complex,
     distance = np.abs(values[:, :, None] - values[:, None, :])
     distance[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = np.inf
     nearest = np.maximum(np.minimum(distance.min(axis=2), size), EPS * size)
-    return values.astype(complex), SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
+    error = known.sum(axis=2).max(axis=1, initial=0.0)[:, None] + ROUNDING * size  # equal eigenvalues move by as much, at least
+    return values.astype(complex), SAFETY * np.minimum(bound, np.maximum(np.sqrt(bound * nearest), error))
 
 
 def _resolved(matrices: Array, values: Complex, errors: Array, floor: Array | None) -> tuple[Complex, Array]:
