@@ -128,10 +128,13 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     edges = [float(np.min(values)), *(group.high for group in groups)], [*(group.low for group in groups), float(np.max(values))]
     for group, low, high in zip(groups, edges[0][:-1], edges[1][1:], strict=True):
         shaped = crossings_of(matrices, group, (low, high))
-        if shaped is None:
-            unresolved.append(group)
-        else:
+        nested = solver.nested(group) if shaped is None else []
+        if shaped is not None:
             events += solver.named(shaped, group)
+        elif nested:
+            events += nested
+        else:
+            unresolved.append(group)
     joined = list(zones.joined([change for group in unresolved for change in group.brackets]))
     for change in joined:
         pole = _pole(matrices, change, (float(np.min(values)), float(np.max(values))))
@@ -268,6 +271,24 @@ class _Solver:
                 return []
             events += several
         return events
+
+    def nested(self, group: Group) -> list[_Event]:
+        """What blocks of modes do in a group of brackets within which a real mode is below its rounding error, as at a zero of
+        higher order, while others change; nothing if numbers between the brackets say that they do not explain all."""
+        if len(group.brackets) < 3:
+            return []
+        first, *others, last = group.brackets
+        between = [c.before for c in (*others, last)]
+        if not any(counts[4] > max(first.before[4], last.after[4]) for counts in between):
+            return []
+        found = self._in_blocks(Change(first.low, last.high, first.before, last.after, group.width))
+        for c in (*others, last) if found else ():
+            passed = sum(e.change for e in found if e.value + e.uncertainty < c.low)
+            hidden = [e.change for e in found if abs(e.value - c.low) <= e.uncertainty]
+            low, high = (passed + sum(sign * max(sign * change, 0) for change in hidden) for sign in (-1, 1))
+            if not low <= int((c.before - first.before)[:2].sum()) <= high:
+                return []
+        return found
 
     def _of_block(self, block: Block, zero: Zero, ends: tuple[float, float]) -> Iterator[_Event]:
         real, pairs, _ = _modes_that_change(Change(*ends, block.before, block.after, 0.0))
