@@ -2,8 +2,9 @@
 
 Where a stiffness vanishes, two real modes become a pair, and no mode keeps its shape; the two together do. With the overlaps of
 modes on both sides (`mode_overlap`) as edges of a graph, its components are the smallest such blocks. Each has its own numbers
-of growing modes on both sides, and its own critical value: a zero of a symmetric function of its eigenvalues, from their sum to
-their product. These are smooth and have all digits where single eigenvalues have half of them or less.
+of growing modes on both sides, its own linear models, and its own critical value. Where several modes of a block are zero
+together, it is a zero of a symmetric function of their eigenvalues, from their sum to their product. These are smooth and have
+all digits where single eigenvalues have half of them or less.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from draisine.numerics.root_finding import bracketed_root
 from draisine.numerics.scaling import balancing
 from draisine.numerics.spectrum import ENTRY_ERROR, EPS, Spectrum, clusters
 from draisine.stability.crossings import Counts, Matrices
-from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
+from draisine.stability.mode_overlap import overlaps, projector, vectors
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -30,6 +31,7 @@ _WHOLE = 0.1  # distance of the overlap of a block with itself from its number o
 _ROUNDING = 100.0 * EPS  # of symmetric functions, relative to the power of the size of A
 _SAFETY = 10.0  # factor on errors of entries
 _COUPLED = 1e-9  # coupling of separate blocks, relative to the size of A, at most
+_APARTS = 10.0  # distance of zeros that are not one, relative to what rounding hides of them
 _SHARP = 1e-8  # value at a zero, relative to that at the ends: the resolution of the zero
 SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
 
@@ -49,25 +51,23 @@ class Sizes(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Modes that keep their common space: their number, their kinds at both ends (`Spectrum.signatures`), projectors, and their
-    own linear models; None where the whole one is not finite."""
+    """Modes that keep their common space: their kinds at both ends (`Spectrum.signatures`), and their own linear models."""
 
-    number: int
     before: Counts
     after: Counts
-    ends: tuple[Complex, Complex]
-    own: Matrices | None = None
+    own: Matrices
+
+    @property
+    def number(self) -> int:
+        return int(self.before.sum())
 
     @property
     def change(self) -> Counts:
         return self.after - self.before
 
     def eigenvalues(self, matrices: Matrices, s: float) -> tuple[Complex, Sizes]:
-        """Those of the block, and sizes of the matrix."""
-        a = matrices(np.array([s]))
-        values, right, left = (part[0] for part in vectors(a))
-        alike = shares(self.ends[0], right, left) * shares(self.ends[1], right, left)
-        return values[np.argsort(-alike, kind="stable")[: self.number]], sizes_of(a, matrices.floor)
+        """Those of the block, and sizes of the whole matrix."""
+        return np.linalg.eigvals(self.own(np.array([s]))[0]).astype(complex), sizes_of(matrices(np.array([s])), matrices.floor)
 
 
 def sizes_of(matrix: Array, floor: Array | None) -> Sizes:
@@ -81,7 +81,7 @@ def sizes_of(matrix: Array, floor: Array | None) -> Sizes:
 def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
     """The blocks between two values; None where an eigenvalue is defective at one of them, or overlaps have no clear parts."""
     both = matrices(np.array([low, high]))
-    if not both.shape[1] or not np.isfinite(both).all():
+    if not both.shape[1] or not np.isfinite(both).all() or not np.isfinite(matrices(np.array([0.5 * (low + high)]))).all():
         return None
     spectrum = Spectrum.of(both, matrices.floor)
     values, right, left = vectors(both)
@@ -92,38 +92,39 @@ def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
     kinds = [_kinds(spectrum, i)[own[i]] for i in range(2)]
     parts = _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1), kinds)
     while True:
-        found = []
-        for rows, columns in parts:
-            common = float(share[np.ix_(rows, columns)].sum())
-            if len(rows) != len(columns) or abs(common - len(rows)) > _WHOLE:
-                return None
-            before, after = (
-                np.bincount(kind[own], minlength=6).astype(np.int64) for kind, own in zip(kinds, (rows, columns), strict=True)
-            )
-            ends = projector(right[0][:, rows], left[0][:, rows]), projector(right[1][:, columns], left[1][:, columns])
-            found.append(Block(len(rows), before, after, ends))
-        separate, coupled = _separated(matrices, low, high, found)
+        if any(
+            len(rows) != len(columns) or not abs(share[np.ix_(rows, columns)].sum() - len(rows)) <= _WHOLE
+            for rows, columns in parts
+        ):
+            return None
+        spaces = [
+            (projector(right[0][:, rows], left[0][:, rows]).real, projector(right[1][:, columns], left[1][:, columns]).real)
+            for rows, columns in parts
+        ]
+        own, coupled = _separated(matrices, low, high, spaces, [len(rows) for rows, _ in parts])
         if coupled is None:
-            return [block._replace(own=own) for block, own in zip(found, separate, strict=True)]
+            break
         i, k = coupled
         parts[i] = parts[i][0] + parts[k][0], parts[i][1] + parts[k][1]
         del parts[k]
+    numbers = [[np.bincount(kind[some], minlength=6) for kind, some in zip(kinds, part, strict=True)] for part in parts]
+    return [
+        Block(before.astype(np.int64), after.astype(np.int64), one) for (before, after), one in zip(numbers, own, strict=True)
+    ]
 
 
 def _separated(
-    matrices: Matrices, low: float, high: float, some: list[Block]
-) -> tuple[list[Matrices | None], tuple[int, int] | None]:
-    """Linear models of single blocks, in bases of their spaces: those at the ends of an interval, and linear between them. What
-    couples blocks then is of second order in its length, unless their modes come close and turn away, or nearly have one shape:
-    then the two that are coupled most."""
+    matrices: Matrices, low: float, high: float, spaces: list[tuple[Array, Array]], numbers: list[int]
+) -> tuple[list[Matrices], tuple[int, int] | None]:
+    """Linear models of single blocks, in bases of their spaces: those at the ends of an interval, from projectors, and linear
+    between them. What couples blocks then is of second order in its length, unless their modes come close and turn away, or
+    nearly have one shape: then the two that are coupled most."""
     a = matrices(np.array([low, 0.5 * (low + high), high]))
-    if not np.isfinite(a).all():
-        return [None] * len(some), None
     scale = balancing(np.abs(a[:1]))[0]
     units = scale[None, :] / scale[:, None]
-    first = np.hstack([scale[:, None] * np.linalg.svd(b.ends[0].real * units)[0][:, : b.number] for b in some])
-    places = [slice(*place) for place in pairwise(np.cumsum([0, *(b.number for b in some)]).tolist())]
-    last = np.hstack([b.ends[1].real @ first[:, place] for b, place in zip(some, places, strict=True)])
+    first = np.hstack([scale[:, None] * np.linalg.svd(p * units)[0][:, :n] for (p, _), n in zip(spaces, numbers, strict=True)])
+    places = [slice(*place) for place in pairwise(np.cumsum([0, *numbers]).tolist())]
+    last = np.hstack([p @ first[:, place] for (_, p), place in zip(spaces, places, strict=True)])
 
     def every(values: Array) -> Array:
         share = ((values - low) / (high - low))[:, None, None]
@@ -233,9 +234,16 @@ def zero_of_symmetric(eigenvalues: Callable[[float], tuple[Complex, Sizes]], low
         if there > max(unknown, _SHARP * size):  # a jump: eigenvalues that come close and turn away
             continue
         order = order_of_zero(partial(_entry, functions, j), root, low, high)
-        part = 1.0 if near <= unknown else (unknown / size) ** (1.0 / order) if order > SIMPLE else 0.0
-        found.append((part > 0.0, unknown / size, Zero(root, part * abs(reach))))
-    return min(found)[2] if found else None
+        hidden = 1.0 if near <= unknown else (unknown / size) ** (1.0 / max(order, 1.0))
+        part = hidden if near <= unknown or order > SIMPLE else 0.0
+        found.append((part > 0.0, unknown / size, Zero(root, part * abs(reach)), j, hidden * abs(reach)))
+    if not found:
+        return None
+    _, _, best, _, within = min(found)
+    _, _, product, j, beyond = max(found, key=lambda one: one[3])
+    # a sum may vanish where eigenvalues do not: then one of them is zero elsewhere, as their product
+    elsewhere = j == len(below) - 1 and abs(product.value - best.value) > _APARTS * (within + beyond)
+    return product if elsewhere else best
 
 
 def order_of_zero(function: Callable[[float], float], root: float, low: float, high: float) -> float:

@@ -124,18 +124,20 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     solver = _Solver(matrices, found.zeros, names, zones, matrices)
     events: list[_Event] = []
     groups = grouped_brackets(found, float(np.ptp(values)) / LEAST)
+    resolved: list[tuple[Group, list[_Event]]] = []
     unresolved: list[Group] = []
     edges = [float(np.min(values)), *(group.high for group in groups)], [*(group.low for group in groups), float(np.max(values))]
     for group, low, high in zip(groups, edges[0][:-1], edges[1][1:], strict=True):
         shaped = crossings_of(matrices, group, (low, high))
         nested = solver.nested(group) if shaped is None else []
-        if shaped is not None:
-            events += solver.named(shaped, group)
-        elif nested:
-            events += nested
+        if shaped is not None or nested:
+            resolved.append((group, nested if shaped is None else solver.named(shaped, group)))
         else:
             unresolved.append(group)
     joined = list(zones.joined([change for group in unresolved for change in group.brackets]))
+    for group, some in resolved:
+        if not any(change.low <= group.low and group.high <= change.high for change in joined):  # of which it is a part
+            events += some
     for change in joined:
         pole = _pole(matrices, change, (float(np.min(values)), float(np.max(values))))
         if pole is None:
@@ -261,9 +263,11 @@ class _Solver:
         events: list[_Event] = []
         for block, zero in zip(moving, zeros, strict=True):
             several: list[_Event] = []
-            if zero is not None and block.change[:4].any():
+            real, pairs, _ = _modes_that_change(block)
+            simple = abs(real) + abs(pairs) == 1 and not block.change[4:].any() and not _oscillations_begun(block)
+            if zero is not None and block.change[:4].any() and not simple:
                 several = list(self._of_block(block, zero, (low, high)))
-            elif block.own is not None:
+            else:
                 always = min(int(block.before[4]), int(block.after[4]))
                 alone = _Solver(block.own, always, self.names, Zones(block.own, (low, high)), self.whole)
                 several = list(alone.events(Change(low, high, block.before, block.after, change.width)))
@@ -291,7 +295,7 @@ class _Solver:
         return found
 
     def _of_block(self, block: Block, zero: Zero, ends: tuple[float, float]) -> Iterator[_Event]:
-        real, pairs, _ = _modes_that_change(Change(*ends, block.before, block.after, 0.0))
+        real, pairs, _ = _modes_that_change(block)
         grows = int(block.change[:2].sum()) != 0
         z, sizes = block.eigenvalues(self.matrices, zero.value)
         swinging = sorted((v.imag for v in z if v.imag > _COINCIDE * sizes.size), key=lambda rate: -rate)
@@ -411,6 +415,8 @@ class _Solver:
         near = max(_NEAR * change.width, slack)
         found = self.matrices.spectrum(np.array([value]))
         count_at_zero = int((found.zero[0] | defective_near_zero(found)).sum())
+        if real and (pairs or _oscillations_begun(change)):  # real modes and pairs meet
+            count_at_zero = max(count_at_zero, int(np.abs(change.after - change.before).sum()) // 2)
         if count_at_zero > max(self.zeros, 1):
             refined = self._meet_at_zero(change, count_at_zero)
             if refined is not None and abs(refined.value - value) <= near:
@@ -433,8 +439,11 @@ class _Solver:
         return Zero(root, 0.0 if order_of_zero(total, root, change.low, change.high) <= SIMPLE else 0.5 * slack)
 
     def _meet_at_zero(self, change: Change, count: int) -> Zero | None:
-        """Where as many eigenvalues are zero."""
-        return zero_of_symmetric(partial(smallest, self.matrices, count), change.low, change.high)
+        """Where as many eigenvalues are zero: those of the only block that changes, or those next to zero."""
+        moving = self._moving_blocks(change)
+        alone = len(moving) == 1 and moving[0].number > 1
+        models, count = (moving[0].own, moving[0].number) if alone else (self.matrices, count)
+        return zero_of_symmetric(partial(smallest, models, count), change.low, change.high)
 
     # ------------------------------------------------------------ what happens
 
@@ -476,8 +485,7 @@ class _Solver:
         one pair that grows at one end and decays at the other, its own: another may touch the axis beside it."""
         if not count:
             return []
-        own = [block.own for block in self._moving_blocks(change)]
-        models = [model for model in own if model is not None] if own and None not in own else [self.matrices]
+        models = [block.own for block in self._moving_blocks(change)] or [self.matrices]
         there = [model.spectrum(np.array([value])) for model in models]
         z, errors = (np.concatenate(part) for part in zip(*((one.values[0], one.errors[0]) for one in there), strict=True))
         d = change.after - change.before
@@ -492,7 +500,7 @@ class _Solver:
         return (on + [0j] * count)[:count]
 
 
-def _modes_that_change(change: Change) -> tuple[int, int, int]:
+def _modes_that_change(change: Change | Block) -> tuple[int, int, int]:
     """How many real modes and pairs begin to grow (or stop decaying), and how many oscillations begin."""
     d = (change.after - change.before).tolist()
     if d[0] + d[1]:
@@ -502,7 +510,7 @@ def _modes_that_change(change: Change) -> tuple[int, int, int]:
     return 0, 0, _oscillations_begun(change)
 
 
-def _oscillations_begun(change: Change) -> int:
+def _oscillations_begun(change: Change | Block) -> int:
     """How many more oscillations there are above than below, growing, decaying or neutral."""
     return int((change.after - change.before)[1::2].sum()) // 2
 
