@@ -11,7 +11,8 @@ import sympy as sp
 
 import draisine as dr
 from draisine.numerics.spectrum import Spectrum
-from draisine.stability.critical import BEGINS, ENDS, Critical, critical_values
+from draisine.stability.bracket_solver import BEGINS, ENDS
+from draisine.stability.critical import Critical, critical_values
 from draisine.stability.mode_names import PAIR, ZERO
 
 S, L = sp.symbols("s lambda")
