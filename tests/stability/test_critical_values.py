@@ -237,6 +237,19 @@ def test_what_rounding_does_is_bounded() -> None:
         assert (spectrum.cleaned[0][zero] == 0).all()
 
 
+def test_equal_eigenvalues_are_known_no_better_than_the_entries() -> None:
+    """v · 1, as of copies of a machine: where errors of the entries are as large as v, its eigenvalues are not known to grow."""
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        n, v, error = int(rng.integers(2, 5)), 10.0 ** rng.uniform(-18, -3), 10.0 ** rng.uniform(-17, -14)
+        moved = v * np.eye(n) + error * rng.uniform(-1, 1, (n, n))
+        spectrum = Spectrum.of(v * np.eye(n)[None], np.full((n, n), error))
+        grows = spectrum.growing[0]
+        assert grows.all() or spectrum.zero[0].all()
+        assert np.linalg.eigvals(moved).real.min() > 0 or not grows.any()
+        assert grows.all() or v < 100 * n * error
+
+
 # ---------------------------------------------------------------- machines
 
 

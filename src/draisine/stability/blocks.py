@@ -65,6 +65,10 @@ class Block(NamedTuple):
     def change(self) -> Counts:
         return self.after - self.before
 
+    def zero(self, matrices: Matrices, low: float, high: float) -> Zero | None:
+        """Where several of its modes are zero; None where they are nowhere, as pairs that meet on the axis, or only jump past."""
+        return zero_of_symmetric(partial(self.eigenvalues, matrices), low, high)
+
     def eigenvalues(self, matrices: Matrices, s: float) -> tuple[Complex, Sizes]:
         """Those of the block, and sizes of the whole matrix."""
         return np.linalg.eigvals(self.own(np.array([s]))[0]).astype(complex), sizes_of(matrices(np.array([s])), matrices.floor)
@@ -172,37 +176,6 @@ def _components(
         edges = (edges.astype(np.int64) @ edges) > 0
     first = np.unique(edges.argmax(axis=1))
     return [(np.flatnonzero(edges[i, :n]).tolist(), np.flatnonzero(edges[i, n:]).tolist()) for i in first.tolist()]
-
-
-def block_zeros(matrices: Matrices, some: list[Block], low: float, high: float) -> list[Zero | None]:
-    """Where blocks are zero; None for those that are nowhere, as pairs that meet on the axis, or only jump past it. Blocks that
-    nearly meet are ill-conditioned: the value of one that rounding does not tell from that of others, or of all together, is the
-    best known of these."""
-    found = [zero_of_symmetric(partial(block.eigenvalues, matrices), low, high) for block in some]
-    zeros = [(block, zero) for block, zero in zip(some, found, strict=True) if zero is not None]
-    known = [(_hidden_within(matrices, block, zero, high - low), zero) for block, zero in zeros]
-    count = sum(block.number for block, _ in zeros)
-    every = zero_of_symmetric(partial(smallest, matrices, count), low, high) if count else None
-    best = sorted([*([(0.0, every)] if every is not None and not every.uncertainty else []), *known])
-    nearest = iter(
-        [
-            next((Zero(better.value, own.uncertainty) for _, better in best if abs(better.value - own.value) <= within), own)
-            for within, own in known
-        ]
-    )
-    return [None if zero is None else next(nearest) for zero in found]
-
-
-def _hidden_within(matrices: Matrices, block: Block, zero: Zero, width: float) -> float:
-    """The distance from its critical value within which rounding hides that a block is not zero."""
-    distances = width * 10.0 ** -np.arange(1.0, 14.0)
-    at = np.concatenate([zero.value - distances, zero.value + distances])
-    spectrum = matrices.spectrum(at)
-    known = np.zeros(len(at), dtype=bool)
-    for k, s in enumerate(at.tolist()):
-        own = np.abs(block.eigenvalues(matrices, s)[0][:, None] - spectrum.values[k]).argmin(axis=1)
-        known[k] = not spectrum.zero[k][own].any()
-    return float(distances[~known.reshape(2, -1).all(axis=0)].max(initial=0.0))
 
 
 def smallest(matrices: Matrices, count: int, s: float) -> tuple[Complex, Sizes]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.root_finding import bracketed_root
 from draisine.numerics.spectrum import Spectrum, clusters
-from draisine.stability.blocks import SIMPLE, Block, Zero, block_zeros, blocks, order_of_zero, smallest, zero_of_symmetric
+from draisine.stability.blocks import SIMPLE, Block, Zero, blocks, order_of_zero, smallest, zero_of_symmetric
 from draisine.stability.crossings import Change, Matrices
 from draisine.stability.exchanges import exchanges
 from draisine.stability.mode_names import ModeNames
@@ -118,13 +118,12 @@ class Solver:
         if len(moving) < 2:
             return []
         low, high = change.low, change.high
-        zeros = block_zeros(self.matrices, moving, low, high)
         events: list[Event] = []
-        for block, zero in zip(moving, zeros, strict=True):
-            several: list[Event] = []
+        for block in moving:
             real, pairs, _ = _modes_that_change(block)
             simple = abs(real) + abs(pairs) == 1 and not block.change[4:].any() and not _oscillations_begun(block)
-            if zero is not None and block.change[:4].any() and not simple:
+            zero = block.zero(self.matrices, low, high) if block.change[:4].any() and not simple else None
+            if zero is not None:
                 several = list(self._of_block(block, zero, (low, high)))
             else:
                 always = min(int(block.before[4]), int(block.after[4]))
@@ -173,8 +172,8 @@ class Solver:
         return any(change.zone is None and self._in_blocks(change) for change in about)
 
     def alike(self, change: Change) -> list[Event]:
-        """Crossings between values with equal numbers of modes, by shapes of modes or of blocks."""
-        return self._exchanged(change.low, change.high) or self._in_blocks(change)
+        """Crossings between values with equal numbers of modes, by shapes of blocks or of modes."""
+        return self._in_blocks(change) or self._exchanged(change.low, change.high)
 
     def _exchanged(self, low: float, high: float, least: int = 1) -> list[Event]:
         """Modes that cross the axis, each by its shape: also one that begins to grow where another ceases to."""
