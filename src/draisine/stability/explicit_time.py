@@ -40,7 +40,7 @@ def _occurs(equations: Equations) -> bool:
     return depends_on_time(equations.explicit)
 
 
-def telling_instants(equations: Equations, u: Array, p: Array) -> Array:
+def sample_instants(equations: Equations, u: Array, p: Array) -> Array:
     """Instants at which equations are compared, the first one zero: some in no simple ratio, those at which functions of time
     switch or vary suddenly, and those between."""
     switching = find_switching(equations, free_kinks=True)
@@ -59,7 +59,7 @@ def changing_rates(equations: Equations, x: Array, u: Array, p: Array) -> tuple[
     there."""
     if not _occurs(equations):
         return ()
-    instants = telling_instants(equations, u, p)
+    instants = sample_instants(equations, u, p)
     point = [np.repeat(part[None], len(instants), axis=0) for part in (x, u, p)]
     found = deviations_of(equations).derivatives(instants[:, None], *point)
     names = [q.name for q in equations.states]
