@@ -122,7 +122,8 @@ def _bounded_eigenvalues(matrices: Array, floor: Array | None) -> tuple[Complex,
     distance = np.abs(values[:, :, None] - values[:, None, :])
     distance[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = np.inf
     nearest = np.maximum(np.minimum(distance.min(axis=2), size), EPS * size)
-    errors = SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
+    error = known.sum(axis=2).max(axis=1, initial=0.0)[:, None] + ROUNDING * size  # equal eigenvalues move by as much, at least
+    errors = SAFETY * np.minimum(bound, np.maximum(np.sqrt(bound * nearest), error))
     return values.astype(complex), errors, right.astype(complex), left
 
 
