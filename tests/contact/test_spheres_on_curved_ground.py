@@ -332,3 +332,28 @@ def test_permanent_spheres_are_the_limit() -> None:
     assert [c.modes["floor"] for c in opening.modes] == ["stick"]
     for name in NAMES:
         np.testing.assert_allclose(held[name], opening[name], rtol=0, atol=1e-9, err_msg=name)
+
+
+def test_small_oscillations_in_a_bowl() -> None:
+    """A ball that rolls has ω² = 5 g / (7 (R − r)) in both directions; its spin about the normal stays."""
+    m = ball(friction=0.5)
+    m.ground(height="1 - sqrt(1 - x^2 - y^2)")
+    values = dr.linearize(m.in_modes({"floor": "stick"})).eigenvalues
+    expected = np.sqrt(5 * G / 7 / 0.9)
+    np.testing.assert_allclose(np.sort(values.imag)[[0, 1, -2, -1]], expected * np.array([-1, -1, 1, 1]), rtol=1e-9)
+    np.testing.assert_allclose(values.real, 0.0, atol=1e-9)
+
+
+def test_films_show_a_bowl() -> None:
+    """Where its height has no value the ground goes on from its edge."""
+    m = ball(friction=0.5)
+    m.ground(height="1 - sqrt(1 - x^2 - y^2)")
+    run = dr.simulate(m, 0.5, start={"ball_x": 0.3, "ball_z": 0.4})
+    (take,) = run.animate(show=False).takes
+    x, y = np.meshgrid(take.ground.x, take.ground.y, indexing="ij")
+    inside = x**2 + y**2 < 1.0
+    assert inside.any() and not inside.all() and np.isfinite(take.ground.heights).all()
+    np.testing.assert_allclose(
+        take.ground.heights[inside], (1 - np.sqrt(1 - x**2 - y**2, where=inside, out=np.zeros_like(x)))[inside]
+    )
+    assert take.ground.heights[~inside].min() > 0.4 and take.ground.heights.max() <= 1.0

@@ -185,7 +185,7 @@ class PointOnSurface:
 class SphereOnCurvedGround(PointOnSurface):
     """A sphere on curved ground. It touches at (x, y), two surface parameters of the contact, or would if it were lowered.
 
-    That is the place below the point of the sphere that has the normal of the ground at (x, y): two residuals, without its height.
+    That is the place below the point of the sphere that has the normal of the ground at (x, y): two residuals without its height.
     So it is unique for any height, wherever the hollows of the ground are wider than the sphere, and the gap, the distance along
     the normal there, changes its sign where the sphere touches."""
 
