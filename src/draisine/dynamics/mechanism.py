@@ -65,9 +65,11 @@ from draisine.model.contact.laws import Rolling
 from draisine.model.contact.tires import Tire
 from draisine.model.items import Ball, Float, ResidualConstraint
 from draisine.model.system import System
+from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.equations import Constraint, Kind, Quantity
 
 SAMPLES = 64  # configurations at which choices of independent velocities are compared
+_PLACES = 1687  # seed of the places of free bodies
 _AWAY = 9  # samples that need not be admissible, with which derivatives are compared
 
 
@@ -322,8 +324,14 @@ class Mechanism:
         return self._sampler.at(matrix, *self.sampled)
 
     def open_configurations(self, count: int) -> NDArray[np.float64]:
-        """Random configurations that need not satisfy the constraints."""
-        return self._with_contacts_under_hubs(sample_coordinates(self.system, count))
+        """Random configurations that need not satisfy the constraints. Behind the first, the default, free bodies are at random
+        places: where two of them are at one place, contacts between them have no direction."""
+        found, random = sample_coordinates(self.system, count), UniformNumbers(_PLACES)
+        index = {c.name: i for i, c in enumerate(self.system.coordinates)}
+        steps = [step for joint in self.system.joints for step in joint.chain]
+        for name in (name for step in steps if isinstance(step, Float) for name in step.position):
+            found[1:, index[name]] += random.uniform(-self.length, self.length, max(count - 1, 0))
+        return self._with_contacts_under_hubs(found)
 
     def at_configurations(self, matrix: ca.SX, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """A matrix of (t, q, p) at some configurations, at time 0."""
