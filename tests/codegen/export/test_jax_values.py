@@ -109,6 +109,29 @@ def test_derivatives_that_are_infinite_elsewhere_do_not_spoil_gradients(steep: s
         assert_allclose(jax.jit(second)(at), curvature, rtol=1e-15)
 
 
+KINKS = {
+    "abs": (lambda a, b: ca.fabs(a) + 2 * b, [0.0, 1.0]),
+    "copysign": (ca.copysign, [0.0, -1.0]),
+    "min": (ca.fmin, [0.7, 0.7]),
+    "max": (ca.fmax, [-0.7, -0.7]),
+    "clip at its bound": (lambda a, b: ca.fmin(ca.fmax(a, -0.4), 0.9) * b, [-0.4, 3.0]),
+}
+
+
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("kink", KINKS)
+def test_slopes_at_a_kink_are_the_mean_of_both_sides(kink: str, loops: bool, jax):
+    """The mean is the symmetric difference, which is exact where both sides are straight."""
+    function, point = KINKS[kink]
+    x = ca.SX.sym("x", 2)
+    program = Program.build("kink", {"x": x}, {"y": function(x[0], x[1])})
+    at, h = np.array(point), 2.0**-10
+    mean = [(program(at + h * e)[0][0] - program(at - h * e)[0][0]) / (2 * h) for e in np.eye(2)]
+    for derivative in (jax.jacfwd, jax.jacrev):
+        found = jax.jit(derivative(lambda x: as_jax(program, loops=loops)(x)[0]))(at)
+        assert_allclose(np.ravel(found), mean, rtol=1e-12, atol=1e-15)
+
+
 def test_slopes_by_other_arguments_may_be_infinite(jax):
     """Functions of parameters that have no derivative where they are, √0, asin 1, and powers of negative numbers: derivatives by
     the state do not depend on them."""

@@ -26,7 +26,7 @@ SHORT = 500  # values of a list that is not looped over: XLA has it and its grad
 # Operations of loops. All of a loop are computed for every value, and one is chosen; so they are quick ones.
 _LOOPED = frozenset(listed("add sub mul div sqrt fabs fmin fmax lt le eq ne not and or select if_else_zero"))
 _AS_OTHERS = {"neg": ("mul", (-1.0, 0)), "twice": ("mul", (2.0, 0)), "sq": ("mul", (0, 0)), "inv": ("div", (1.0, 0))}
-_STEEP = frozenset({"mul", "div", "sqrt"})  # their derivatives depend on operands, and may be infinite
+_STEEP = frozenset({"mul", "div", "sqrt", "fabs"})  # their derivatives depend on operands, and may not be finite
 
 
 def jax_module() -> Any:
@@ -273,14 +273,23 @@ def _operations() -> Mapping[str, Callable[..., Any]]:
     def number(condition: Any) -> Any:
         return jnp.where(condition, 1.0, 0.0)
 
-    same = listed("exp log sqrt sin cos tan sinh cosh tanh floor ceil log1p expm1 sign hypot fmod copysign fmin fmax")
+    # Slopes at a kink are the mean of both sides, as those of kernels; JAX's own functions take one of them.
+    def magnitude(x: Any) -> Any:
+        return jnp.sign(x) * x
+
+    def without_nan(choose: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda x, y: jnp.where(jnp.isnan(x), y, jnp.where(jnp.isnan(y), x, choose(x, y)))
+
+    same = listed("exp log sqrt sin cos tan sinh cosh tanh floor ceil log1p expm1 sign hypot fmod")
     table = {name: getattr(jnp, name) for name in same}
     table |= {f"a{name}": getattr(jnp, f"arc{name}") for name in listed("sin cos tan sinh cosh tanh")}
     return {
         **table,
         **{"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": jnp.divide},
         **{"neg": lambda x: -x, "sq": lambda x: x * x, "twice": lambda x: 2.0 * x, "inv": lambda x: jnp.divide(1.0, x)},
-        **{"fabs": jnp.abs, "atan2": jnp.arctan2, "pow": jnp.power, "erf": special.erf, "erfinv": special.erfinv},
+        **{"fabs": magnitude, "copysign": lambda x, y: jnp.copysign(jnp.ones_like(x), y) * magnitude(x)},
+        **{"fmin": without_nan(jnp.minimum), "fmax": without_nan(jnp.maximum)},
+        **{"atan2": jnp.arctan2, "pow": jnp.power, "erf": special.erf, "erfinv": special.erfinv},
         **{"lt": lambda x, y: number(x < y), "le": lambda x, y: number(x <= y), "eq": lambda x, y: number(x == y)},
         **{"ne": lambda x, y: number(x != y), "not": lambda x: number(x == 0)},
         "and": lambda x, y: number(jnp.logical_and(x != 0, y != 0)),
