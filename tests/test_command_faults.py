@@ -279,6 +279,20 @@ def test_an_interruption_that_a_compiled_module_replaces_is_one():
         assert (done.returncode, done.stderr) == (130, "interrupted\n"), module
 
 
+@pytest.mark.parametrize("words", [["list"], ["--version"]])
+def test_an_interruption_while_python_ends_leaves_no_traceback(words):
+    code = (
+        "import atexit, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"sys.argv = ['draisine', *{words!r}]\n"
+        "from draisine.__main__ import run\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "sys.exit(run())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 @pytest.mark.parametrize("line", ["export damped_pendulum --lang c,fmu --out .", "equations damped_pendulum --out doc.html"])
 def test_what_cannot_be_written_leaves_nothing_behind(line, tmp_path):
     """A file that is cut off by a full disk would look like one that is complete."""
