@@ -44,18 +44,19 @@ def export(
       {"front": ("stick", "slip")}. In c and javascript a machine follows them (`NAME_machine`), and ends with a status where a
       contact leaves its modes. A functional mock-up unit contains it; there "all" is the default.
     """
-    langs = [lang] if isinstance(lang, str) else list(lang)
-    if (
-        modes is None
-        and not isinstance(model, Program | LinearSolveProgram)
-        and model.unilateral
-        and {*map(str.lower, langs)} == {"fmu"}
-    ):
+    langs = [one.lower() for one in ([lang] if isinstance(lang, str) else lang)]
+    if modes is None and not isinstance(model, Program | LinearSolveProgram) and model.unilateral and {*langs} == {"fmu"}:
         modes = "all"
     if modes is None:
         refuse_unilateral("export", model, '; in C, JavaScript and FMU modes="all" writes a machine that follows them')
     if modes is not None:
         return _export_machine(model, langs, Path(out), start, modes)
+    nothing = start is None or (isinstance(start, Mapping) and not start)
+    if not nothing and "fmu" not in langs:
+        raise ArgumentError(
+            "export: start= is of a functional mock-up unit (fmu), or of a machine (modes=); "
+            f"programs in {', '.join(langs)} take the state as an argument"
+        )
     if isinstance(model, Program | LinearSolveProgram):
         return [write(model, one, Path(out)) for one in langs]
     kinds = [what] if isinstance(what, str) else list(what)
