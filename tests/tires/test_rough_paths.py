@@ -108,6 +108,20 @@ def test_at_rest_the_forces_of_the_road_carry_the_weight(wheels: int) -> None:
     assert np.isfinite(rest.linearize().eigenvalues).all()
 
 
+@pytest.mark.parametrize(("tire", "way"), [("linear", "path"), ("brush", "line"), (None, "circle")])
+def test_a_diagnosis_counts_the_freedoms_of_the_plane(tire: str | None, way: str) -> None:
+    """A road takes no freedom that a plane does not take: bodies of a machine on rough ground move as many ways."""
+    rough = machine(2 if tire is None else 3, tire or "linear", way, "A", seed=3)
+    if tire is None:
+        for name in ("rear", "front"):
+            rough = parts.replace(rough, name, tire=None)
+    plane = dr.Model.of(rough.freeze())
+    plane.ground(height=0.0)
+    found, wanted = (dr.diagnose(m) for m in (rough, plane))
+    counts = [(d.freedoms_of_position, d.freedoms_of_velocity) for d in (found, wanted)]
+    assert counts[0] == counts[1] and all(counts[0])
+
+
 @pytest.mark.parametrize("wheels", [3, 4])
 def test_a_round_path_is_the_circle(wheels: int) -> None:
     """The same road described by a table of the path and by the closed form of the circle."""

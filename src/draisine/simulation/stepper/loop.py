@@ -47,6 +47,7 @@ from draisine.simulation.stepper.explicit_rk import (
     is_stiff,
     prepare_cubic,
     prepare_dense,
+    scale,
     stable_length,
 )
 from draisine.simulation.stepper.implicit_rk import attempt_implicit, implicit_error_size, prepare_polynomial
@@ -102,6 +103,7 @@ from draisine.simulation.stepper.switching import (
 )
 from draisine.simulation.stepper.usual_modes import badly_conditioned, leave_usual_modes
 
+LEAP = 100.0  # tolerances of a state, beyond which a projection moves it by more than errors of a step
 SHORT = 0.1  # steps at the end of a mode, relative to its first one, that are no guide to the next mode
 
 
@@ -536,7 +538,7 @@ def project(s: Stepper, m: Tableau) -> int:
     moved = False
     s.time[0] = s.t
     threshold = s.tight if s.condition > s.close else s.threshold
-    s.unprojected = 0.0
+    s.unprojected, leaps = 0.0, 0
     exact = s.deviation != 0 and s.projections > 0 and lies_on_constraints(s, threshold)
     for i in range(0 if exact else s.projections):  # Newton steps
         copy(s.x, s.point, s.width)
@@ -545,6 +547,7 @@ def project(s: Stepper, m: Tableau) -> int:
             s.unprojected = s.scalar[0]
             if s.unilateral != 0 and s.scalar[0] > s.broken and has_places(s):
                 s.unprojected = change_with_inertia(s)
+            leaps = 1 if s.unprojected > s.broken and moves_far(s) else 0
         if s.scalar[0] <= threshold:
             break
         bad = first_nonfinite(s.new, s.states)
@@ -561,7 +564,7 @@ def project(s: Stepper, m: Tableau) -> int:
             s.beside_switch = 2
         if s.beside_switch > 0:
             s.beside_switch -= 1
-            s.leaps = 1 if s.unprojected > s.broken else 0
+            s.leaps = leaps
     broken = s.scalar[0] > s.broken or s.leaps != 0
     # The rate of an implicit method is that of a smooth solution; a newly evaluated one need not be.
     if moved and m.external == 0 and (m.implicit == 0 or (m.evaluates_end != 0 and s.dynamics != 0)):
@@ -572,6 +575,15 @@ def project(s: Stepper, m: Tableau) -> int:
             s.failed_index, s.failed_kind, s.bad_time = bad, 0, s.t
             return NOT_FINITE
     return BROKEN if broken else CONTINUE
+
+
+def moves_far(s: Stepper) -> bool:
+    """Whether a projection from `point` to `new` moves a state farther than errors of a step do, by more than `LEAP` times its
+    tolerance. Residuals alone do not tell, since tolerances are relative to the states."""
+    far = False
+    for i in range(s.states):
+        far = far or abs(s.new[i] - s.point[i]) > LEAP * scale(s, i)
+    return far
 
 
 def lies_on_constraints(s: Stepper, threshold: float) -> bool:
