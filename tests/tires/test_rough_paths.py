@@ -108,6 +108,25 @@ def test_at_rest_the_forces_of_the_road_carry_the_weight(wheels: int) -> None:
     assert np.isfinite(rest.linearize().eigenvalues).all()
 
 
+@pytest.mark.parametrize("wheels", [2, 3])
+def test_augmented_equations_pass_the_knots_of_a_road(wheels: int) -> None:
+    """Where all velocities are states, their errors are residuals of constraints: these are no jumps, and the motion is that of
+    equations in independent velocities."""
+    model = machine(wheels, "linear", "line", "C", seed=wheels)
+    reduced, augmented = (dr.derive(model, formulation=f) for f in (dr.formulations.Reduced(), dr.formulations.Augmented()))
+    start = {"speed": 25.0, "frame_z": -0.007}
+    times = np.linspace(0.0, 0.4, 41)
+    exact = dr.simulate(reduced, 0.4, start=start, samples=times, method=dr.methods.DOP853(rtol=1e-12, atol=1e-13))
+    for tolerance in (1e-8, 1e-6):
+        method = dr.methods.DOP853(rtol=tolerance, atol=tolerance / 10)
+        run = dr.simulate(augmented, 0.4, start=start, samples=times, method=method)
+        assert run.status.complete, run.status
+        for name in ("frame_z", "pitch"):
+            np.testing.assert_allclose(run[name], exact[name], rtol=0, atol=100 * tolerance)
+    coarse = dr.simulate(augmented, 1.6, start=start, method=dr.methods.DOP853(rtol=1e-5, atol=1e-6))
+    assert coarse.status.complete, coarse.status
+
+
 @pytest.mark.parametrize(("tire", "way"), [("linear", "path"), ("brush", "line"), (None, "circle")])
 def test_a_diagnosis_counts_the_freedoms_of_the_plane(tire: str | None, way: str) -> None:
     """A road takes no freedom that a plane does not take: bodies of a machine on rough ground move as many ways."""
