@@ -127,7 +127,10 @@ def test_augmented_equations_pass_the_knots_of_a_road(wheels: int) -> None:
     assert coarse.status.complete, coarse.status
 
 
-@pytest.mark.parametrize(("tire", "way"), [("linear", "path"), ("brush", "line"), (None, "circle")])
+FURTHER = [pytest.param(*case, marks=pytest.mark.further) for case in (("linear", "path"), (None, "circle"))]
+
+
+@pytest.mark.parametrize(("tire", "way"), [("brush", "line"), *FURTHER])
 def test_a_diagnosis_counts_the_freedoms_of_the_plane(tire: str | None, way: str) -> None:
     """A road takes no freedom that a plane does not take: bodies of a machine on rough ground move as many ways."""
     rough = machine(2 if tire is None else 3, tire or "linear", way, "A", seed=3)

@@ -106,8 +106,8 @@ class Assembly:
         return found[0], found[1], found[2]
 
     def inertia(self, given: Mapping[str, Amount] | Sequence[Amount], pitch: Expr = ZERO, of: str = "") -> dict[str, Expr]:
-        """Moments of inertia as parameters NAME_ixx, …, given in design axes and converted to axes that are pitched to them; those
-        of a further body of the part, `of` it, as NAME_OF_ixx, …"""
+        """Moments of inertia as parameters NAME_ixx, …, given in design axes and converted to axes that are pitched to them; as
+        NAME_OF_ixx, … those `of` a further body of the part."""
         if isinstance(given, str) or not hasattr(given, "__len__"):
             raise ModelError(f"inertia of part {self.name!r}: give (xx, yy, zz) or a table with xx, yy, zz, zx; got {given!r}")
         listed: Sequence[Any] = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
