@@ -358,6 +358,7 @@ class Stepper(Record):
     off_grid: int  # fixed steps: t is not a multiple of the step
     grid_step: int  # fixed steps: the attempt ends at a multiple …
     irregular: int  # … or is shorter than others
+    leap_possible: int  # the residual of the constraints jumps at the last switch
     beside_switch: int  # steps beside a switch: the one that ends there, and the next
     behind_switch: int  # the state has been moved into new branches, where a projection would not leave it (`contact_places`)
     restarted: int  # branches changed; read and cleared by external methods and batches
