@@ -13,7 +13,7 @@ import math
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
-from draisine.simulation.stepper.contact_modes import is_inside, is_torn, note_contacts_below
+from draisine.simulation.stepper.contact_modes import is_inside, is_torn, lies_on_constraints, note_contacts_below
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.contact_places import change_with_inertia, has_places
 from draisine.simulation.stepper.contact_saltation import change_modes_varied
@@ -544,7 +544,9 @@ def project(s: Stepper, m: Tableau) -> int:
     s.time[0] = s.t
     threshold = s.tight if s.condition > s.close else s.threshold
     s.unprojected = 0.0
-    exact = s.deviation != 0 and s.projections > 0 and lies_on_constraints(s, threshold)
+    exact = s.projections > 0 and lies_on_constraints(s, threshold)
+    if exact:
+        s.unprojected = s.scalar[0]
     for i in range(0 if exact else s.projections):  # Newton steps
         copy(s.x, s.point, s.width)
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
@@ -602,17 +604,6 @@ def residual_beside(s: Stepper, away: float) -> float:
     s.time[0] = s.t + away
     call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
     return s.scalar[0]
-
-
-def lies_on_constraints(s: Stepper, threshold: float) -> bool:
-    """Whether the residual is below the threshold, which most often shows that there is nothing to project; then as `project`
-    would leave it."""
-    if s.unilateral != 0 and s.modes.usual != 0:
-        return False  # the projection of these modes is short
-    copy(s.x, s.point, s.width)
-    call_kernel(s.deviation, (s.time, s.point, s.u, s.parameters), (s.scalar,))
-    s.unprojected = s.scalar[0]
-    return s.scalar[0] <= threshold
 
 
 def well_conditioned(s: Stepper) -> bool:
