@@ -27,7 +27,7 @@ def add_list(commands: Any) -> None:
 
 def add_run(commands: Any) -> None:
     parser = commands.add_parser("run", help="run a study of the gallery and save its figures")
-    parser.add_argument("study", metavar="STUDY")
+    parser.add_argument("study", metavar="STUDY", help="a study of the gallery (`draisine list` shows all)")
     parser.add_argument(
         "--out", type=Path, default=Path("out"), metavar="DIR", help="folder for figures and trajectories (default out)"
     )
@@ -290,5 +290,5 @@ def add_warm(commands: Any) -> None:
         "optimization; with --all also the loops of implicit methods and of ensembles. What is already compiled takes no time.",
         epilog="example: draisine warm --all",
     )
-    parser.add_argument("--all", action="store_true", help="also the loops of implicit methods and of ensembles")
+    parser.add_argument("--all", action="store_true", help="also the loops of implicit methods, of switching forces, of contacts that open and of ensembles")
     add_json(parser)
