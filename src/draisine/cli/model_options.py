@@ -290,5 +290,9 @@ def add_warm(commands: Any) -> None:
         "optimization; with --all also the loops of implicit methods and of ensembles. What is already compiled takes no time.",
         epilog="example: draisine warm --all",
     )
-    parser.add_argument("--all", action="store_true", help="also the loops of implicit methods, of switching forces, of contacts that open and of ensembles")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="also the loops of implicit methods, of switching forces, of contacts that open and of ensembles",
+    )
     add_json(parser)
