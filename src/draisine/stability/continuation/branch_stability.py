@@ -64,7 +64,7 @@ def without_neutral(spectrum: Complex, neutral: int) -> Complex:
 
 
 def spectrum_without_neutral(spectrum: Spectrum, neutral: int) -> Spectrum:
-    """The same of a spectrum with its errors: signs of eigenvalues that are zero everywhere are those of rounding errors, for which
+    """The same of a spectrum with its errors. Eigenvalues that are zero everywhere have the signs of rounding errors, for which
     windows would be searched about every point."""
     return spectrum.taken(np.sort(np.argsort(np.abs(spectrum.values), axis=1)[:, neutral:], axis=1))
 
