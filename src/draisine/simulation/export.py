@@ -38,7 +38,6 @@ def export(
     - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
       monitor; a residual where equations are given as 0 = F(t, x, ẋ).
     - `out`: the folder of the files; it is made if it does not exist.
-      With report and fmu, the work of the inputs is a state of the equations.
     - `start`: targets for the initial state of a functional mock-up unit, or a result, as in `simulate`.
     - `modes`: for a model with contacts that stick, slip and open: "all", or the modes that each contact may have, such as
       {"front": ("stick", "slip")}. In c and javascript a machine follows them (`NAME_machine`), and ends with a status where a
