@@ -55,6 +55,7 @@ class Timed:
     """Runs of one model from one start, everything compiled beforehand."""
 
     def __init__(self, model: dr.Model, start: Mapping[str, float], parameters: Mapping[str, float] | None = None) -> None:
+        self.described = model
         equations = dr.derive(model)
         self._choices: VelocityChoices = prepare(equations)
         values = {q.name: q.default for q in equations.parameters} | dict(parameters or {})
@@ -94,6 +95,7 @@ def _one_mode() -> Iterator[Figure]:
         for name, until in least:
             least[name, until] = min(least[name, until], models[name].seconds(until, EVEN))
     slope = {name: least[name, LONG] - least[name, SHORT] for name in models}
+    calls = {name: _seconds_of_calls(model.described) for name, model in models.items()}
     evaluations = {name: model.run(20.0).evaluations for name, model in models.items()}
     for name, text in (("wheels", "two wheels"), ("landing", "two wheels and five points that may land")):
         share = evaluations[name] / evaluations["ideal"]
@@ -101,6 +103,22 @@ def _one_mode() -> Iterator[Figure]:
         yield Figure("the same, time of a step", slope[name] / slope["ideal"], "", AtMost(1.2))
         whole = least[name, SHORT] / least["ideal", SHORT]
         yield Figure(f"the same, a whole run of {SHORT:g} s with its start", whole, "", AtMost(1.2))
+        yield Figure(f"the same, a call of simulate for {SHORT:g} s, with reports of all contacts", calls[name] / calls["ideal"])
+
+
+def _seconds_of_calls(model: dr.Model) -> float:
+    """Processor time of `simulate`: start, run, and the report at 501 samples."""
+
+    def call() -> None:
+        dr.simulate(model, SHORT, start=KNOCK)
+
+    warmed(call)
+    least = np.inf
+    for _ in range(ROUNDS):
+        begun = time.process_time()
+        call()
+        least = min(least, time.process_time() - begun)
+    return float(least)
 
 
 def _bounces() -> Iterator[Figure]:

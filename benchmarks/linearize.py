@@ -22,6 +22,7 @@ from draisine.codegen.jit.jacobian import compile_jacobian
 from draisine.simulation.initial.consistent_start import consistent_start
 from engines import link_chain, random_states
 from figure import AtMost, Faster, Figure
+from optimized import called
 from peers import casadi_bicycle, rigid_engines
 from peers.pydy_bicycle import REFERENCE
 from speed import REPEATED, Clock, clock, medians, repeated
@@ -146,6 +147,7 @@ def _chain(links: int) -> Iterator[Figure]:
 
     theirs, states = rigid_engines.pinocchio_jacobian(links), random_states(links)
     apart = _relative([(ours(*state), theirs(*state)) for state in states[:10]])
+    called(lambda: ours(*states[0]))
     what = f"chain of {links} rods: accelerations by angles and rates"
     yield Figure(f"{what}, from Pinocchio's, relative", apart, "", AtMost(1e-8))
     mine, other = medians(9, rigid_engines.clock(ours, states), rigid_engines.clock(theirs, states))

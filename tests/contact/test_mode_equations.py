@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.model.contact.dry_friction import dry_friction
-from draisine.program.equations import Equations
+from draisine.program.equations import USUAL_PROGRAMS, Equations
 from draisine.simulation.compiled_equations import prepare
+from draisine.simulation.report_values import evaluate_report
 from draisine.simulation.stepper.contact_field import contact_field, contact_margins
 from draisine.simulation.stepper.contact_layout import MODE_ENTRIES
 from draisine.simulation.stepper.memory import Memory, no_switches
 
 Reals = NDArray[np.float64]
-PLAIN = {"usual_dynamics": None, "usual_margins": None, "usual_project": None, "contact_system": None}
+PLAIN = dict.fromkeys((*USUAL_PROGRAMS, "contact_system"))
 
 
 @cache
@@ -91,6 +92,37 @@ def test_usual_modes_have_the_motion_and_the_forces_of_all_modes(model: object) 
             again, error = e.usual_project([0.3], x, u, p)
             np.testing.assert_allclose(again, x, atol=1e-11)
             assert error[0] < 1e-11
+        assert e.usual_report is not None
+        *report, condition = e.usual_report([0.3], x, u, p)
+        np.testing.assert_allclose(condition, found[-1])
+        for slot, ours, theirs in zip(e.report.outputs, report, e.report([0.3], x, u, p), strict=True):
+            # friction needed where nothing presses is a ratio of rounding errors
+            sound = [i for i, label in enumerate(slot.labels) if "friction_needed" not in label or abs(theirs[i]) < 1e3]
+            np.testing.assert_allclose(ours[sound], theirs[sound], rtol=1e-9, atol=1e-8, err_msg=slot.name)
+
+
+def test_reports_choose_the_system_by_the_modes_and_the_condition_of_each_sample() -> None:
+    """Samples in usual and in other modes, some of them with independent velocities that are badly conditioned."""
+    e = dr.derive(bicycle())
+    rng, count = np.random.default_rng(11), 12
+    x = np.array([random_state(e, rng) for _ in range(count)])
+    usual = with_modes(e, {c.name: "stick" if c.stands else "open" for c in e.unilateral}, rng)
+    other = with_modes(e, {c.name: "slip" if c.stands else "open" for c in e.unilateral}, rng)
+    p = np.array([usual if i % 3 else other for i in range(count)])
+    t, u = rng.uniform(0, 1, count), rng.normal(size=(count, len(e.inputs)))
+    for i in range(count):  # onto the constraints
+        for _ in range(8):
+            x[i] = e.project([t[i]], x[i], u[i], p[i])[0]  # type: ignore[misc]
+    np.testing.assert_array_equal(e.in_usual_modes(p), [bool(i % 3) for i in range(count)])
+    judge = [e.report([t[i]], x[i], u[i], p[i]) for i in range(count)]
+    conditions = sorted(float(e.usual_report([t[i]], x[i], u[i], p[i])[-1][0]) for i in range(count))  # type: ignore[misc]
+    for limit in (np.inf, conditions[count // 2], 0.0):
+        limited = replace(e, limits=e.limits._replace(condition=limit))
+        values = evaluate_report(limited, t, x, u, p, quick=True)
+        for k, slot in enumerate(e.report.outputs):
+            for i in range(count):
+                scale = 1.0 + np.abs(judge[i][k]).max(initial=0.0)
+                np.testing.assert_allclose(values[slot.name][i], judge[i][k], rtol=1e-8, atol=1e-9 * scale, err_msg=slot.name)
 
 
 @pytest.mark.parametrize("model", [bicycle, pendulums])

@@ -42,6 +42,11 @@ def start(module: str, function: str, argument: str) -> None:
     _started.append(process)
 
 
+def has_finished() -> bool:
+    """Whether no process that this one has started for later still works."""
+    return all(process.poll() is not None for process in _started)
+
+
 def start_beside(module: str, function: str) -> subprocess.Popen[bytes] | None:
     """A process of usual priority that calls a function of a module on its standard input and output, which are pipes from and to
     this process; None where there is no second processor, or no process can be started."""

@@ -25,6 +25,7 @@ from draisine.model.quantities import amount_in
 from draisine.model.system import System
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations, Event, check_events
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 if TYPE_CHECKING:
@@ -183,9 +184,8 @@ def _derive(
         augmented = AugmentedFormulation(mechanism, choice, dict(laws), events, work)
         equations = augmented.equations(why, partial(_derive, system, laws, events, work, choice))
         if mechanism.unilateral and not laws:
-            usual = _usual(augmented)
-            dynamics, margins, project = (usual.get(f"usual_{name}") for name in ("dynamics", "margins", "project"))
-            equations = replace(equations, usual_dynamics=dynamics, usual_margins=margins, usual_project=project)
+            assert isinstance(equations.report, LinearSolveProgram)
+            equations = replace(equations, **_usual(augmented, equations.report))  # type: ignore[arg-type]
     elif isinstance(choice, Recursive):
         tree = eliminated_tree(mechanism)
         if isinstance(tree, str):
@@ -207,7 +207,7 @@ def _derive(
     return replace(with_structure(equations, mechanism), described=system)
 
 
-def _usual(augmented: AugmentedFormulation) -> Mapping[str, Program]:
+def _usual(augmented: AugmentedFormulation, report: LinearSolveProgram) -> Mapping[str, Program]:
     """Reduced equations of the usual modes of contacts; none where the formulation of ideal contacts would be another one."""
     system = augmented.usual_system()
     if system is None:
@@ -220,7 +220,7 @@ def _usual(augmented: AugmentedFormulation) -> Mapping[str, Program]:
         check_inertia(reduced)
     except (ModelError, ExpressionError):  # without slips a force may have no value, without contacts a motion no inertia
         return {}
-    return augmented.usual_programs(reduced)
+    return augmented.usual_programs(reduced, report)
 
 
 def _check_unilateral(mechanism: Mechanism, choice: FormulationChoice) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import casadi as ca
 
@@ -17,7 +18,7 @@ from draisine.dynamics.dae.structure import moved_by_inputs, structure
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, did_you_mean, evaluate, parse
 from draisine.expr.safe_functions import SX_FUNCTIONS
-from draisine.program.equations import Equations, Event, check_events
+from draisine.program.equations import USUAL_PROGRAMS, Equations, Event, check_events
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 
@@ -80,10 +81,9 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         contact_margins=None if equations.contact_margins is None else with_inputs_solved(equations.contact_margins),
         contact_terms=with_inputs_optional(equations.contact_terms),
         contact_system=with_inputs_optional(equations.contact_system),
-        usual_dynamics=with_inputs_optional(equations.usual_dynamics),
-        usual_margins=with_inputs_optional(equations.usual_margins),
-        usual_project=with_inputs_optional(equations.usual_project),
     )
+    usual: dict[str, Any] = {name: with_inputs_optional(getattr(equations, name)) for name in USUAL_PROGRAMS}
+    driven = replace(driven, **usual)
     return with_hidden_constraints(driven) if _moves_hidden(equations, {name for name, _ in laws}) else driven
 
 

@@ -8,8 +8,9 @@ its product with their distance holds. A real or imaginary part below the bound 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,22 +34,43 @@ INDEPENDENT = 1e6  # condition of the products of left and right vectors up to w
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Eigenvalues (points, modes) of matrices (points, states, states), and the bound of what rounding moves each of them."""
+    """Eigenvalues (points, modes) of matrices (points, states, states), the bound of what rounding moves each of them, and their
+    right and left eigenvectors (points, states, modes)."""
 
     matrices: Array
     values: Complex
     errors: Array
+    right: Complex
+    left: Complex
 
     @staticmethod
     def of(matrices: Array, floor: Array | None = None) -> Spectrum:
         """The spectra of matrices; NaN where a matrix is not finite. `floor` has errors of entries besides those relative to
         them."""
         good = np.isfinite(matrices).all(axis=(1, 2))
-        values = np.full(matrices.shape[:2], np.nan + 0j)
-        errors = np.full(matrices.shape[:2], np.nan)
-        if matrices.shape[1]:
-            values[good], errors[good] = _resolved(matrices[good], *_bounded_eigenvalues(matrices[good], floor), floor)
-        return Spectrum(matrices, values, errors)
+        if good.all() and matrices.shape[1]:  # most often: nothing is copied
+            values, errors, right, left = _bounded_eigenvalues(matrices, floor)
+            return Spectrum(matrices, *_resolved(matrices, values, errors, floor), right, left)
+        values, errors = np.full(matrices.shape[:2], np.nan + 0j), np.full(matrices.shape[:2], np.nan)
+        right, left = np.full(matrices.shape, np.nan + 0j), np.full(matrices.shape, np.nan + 0j)
+        if good.any() and matrices.shape[1]:
+            some = Spectrum.of(matrices[good], floor)
+            values[good], errors[good], right[good], left[good] = some.values, some.errors, some.right, some.left
+        return Spectrum(matrices, values, errors, right, left)
+
+    def taken(self, order: NDArray[np.int64]) -> Spectrum:
+        """The modes of each point in another order (points, modes)."""
+        values, errors = np.take_along_axis(self.values, order, axis=1), np.take_along_axis(self.errors, order, axis=1)
+        right, left = (np.take_along_axis(part, order[:, None, :], axis=2) for part in (self.right, self.left))
+        return Spectrum(self.matrices, values, errors, right, left)
+
+    def merged(self, other: Spectrum, order: NDArray[np.int64]) -> Spectrum:
+        """The points of both, in an order of all of them."""
+
+        def both(name: str) -> Any:
+            return np.concatenate([getattr(self, name), getattr(other, name)])[order]
+
+        return Spectrum(*(both(part.name) for part in fields(self)))
 
     @cached_property
     def growing(self) -> Flags:
@@ -83,7 +105,8 @@ class Spectrum:
         return np.where(known[:, None], counts, -1)
 
 
-def _bounded_eigenvalues(matrices: Array, floor: Array | None) -> tuple[Complex, Array]:
+def _bounded_eigenvalues(matrices: Array, floor: Array | None) -> tuple[Complex, Array, Complex, Complex]:
+    """Eigenvalues, their bounds, right and left eigenvectors."""
     values, right = np.linalg.eig(matrices)
     left = left_vectors(matrices, values, right)
     scale = balancing(np.abs(matrices))
@@ -93,13 +116,14 @@ def _bounded_eigenvalues(matrices: Array, floor: Array | None) -> tuple[Complex,
     known = ENTRY_ERROR * scaled
     if floor is not None:
         known = known + floor * scale[:, None, :] / scale[:, :, None]
-    moved = np.einsum("nji,njk,nki->ni", w, known, v) + ROUNDING * size * w.sum(axis=1) * v.sum(axis=1)
+    moved = (w * (known @ v)).sum(axis=1) + ROUNDING * size * w.sum(axis=1) * v.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        bound = np.fmin(moved / np.abs(np.einsum("nji,nji->ni", left, right)), size)  # the size, where an eigenvalue is defective
+        bound = np.fmin(moved / np.abs((left * right).sum(axis=1)), size)  # the size, where an eigenvalue is defective
     distance = np.abs(values[:, :, None] - values[:, None, :])
     distance[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = np.inf
     nearest = np.maximum(np.minimum(distance.min(axis=2), size), EPS * size)
-    return values.astype(complex), SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
+    errors = SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
+    return values.astype(complex), errors, right.astype(complex), left
 
 
 def _resolved(matrices: Array, values: Complex, errors: Array, floor: Array | None) -> tuple[Complex, Array]:
@@ -112,7 +136,7 @@ def _resolved(matrices: Array, values: Complex, errors: Array, floor: Array | No
             continue
         inverse = columns[:, None] * np.linalg.inv(scaled) * rows
         own = None if floor is None else np.abs(inverse) @ floor @ np.abs(inverse) / condition
-        found, moved = _bounded_eigenvalues(inverse[None], own)
+        found, moved, _, _ = _bounded_eigenvalues(inverse[None], own)
         zero = np.flatnonzero(np.abs(values[i]) <= errors[i])
         largest = np.argsort(-np.abs(found[0]), kind="stable")[: len(zero)]
         better, bound = 1.0 / found[0][largest], condition * moved[0][largest] / np.abs(found[0][largest]) ** 2

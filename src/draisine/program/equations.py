@@ -144,6 +144,10 @@ class Unilateral:
         return tuple(tangential) if self.normal < 0 else (self.normal, *tangential)
 
 
+# while wheels roll and other contacts are open
+USUAL_PROGRAMS = ("usual_dynamics", "usual_margins", "usual_project", "usual_report")
+
+
 @dataclass(frozen=True)
 class Event:
     """An event: an expression that crosses zero. `action` is "record" or "stop"."""
@@ -231,7 +235,7 @@ class Equations:
       inside the modes; `contact_terms` → what a change of modes needs; `contact_system` (or None) → factors of the mass matrix
       and what else the dynamics of any mode follow from. `usual_dynamics`, `usual_margins` and `usual_project`
       are the same, with reduced equations, while wheels roll and other contacts are open; behind these margins is the condition
-      of the independent velocities.
+      of the independent velocities. `usual_report` → what `report` has, and this `condition`.
     """
 
     name: str
@@ -273,6 +277,7 @@ class Equations:
     usual_dynamics: Program | None = None
     usual_margins: Program | None = None
     usual_project: Program | None = None
+    usual_report: Program | None = None
     valid_ranges: tuple[ValidRange, ...] = ()
     left_out: tuple[tuple[str, str, str], ...] = ()  # parameters of parts that are zero and therefore none: name, unit, part
     described: Any = None  # the `System` of a derivation, by which given parameters are checked; not stored
@@ -368,6 +373,13 @@ class Equations:
         """The entries of p: the parameters, then the modes of unilateral contacts."""
         return (*self.parameters, *self.mode_parameters)
 
+    def in_usual_modes(self, p: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether all contacts are in their usual modes, for parameters with modes (…, parameters)."""
+        modes = p[..., len(self.parameters) :].reshape(*p.shape[:-1], len(self.unilateral), -1)
+        stands = np.array([contact.stands for contact in self.unilateral])
+        closed, sticks = modes[..., 0] != 0.0, modes[..., 1] != 0.0
+        return np.asarray((np.where(stands, closed & sticks, ~closed)).all(axis=-1))
+
     @property
     def default_parameters(self) -> NDArray[np.float64]:
         """p by default; unilateral contacts are closed and stick."""
@@ -382,8 +394,8 @@ _RECORDS |= {"dependent_parameters": DependentQuantity, "unilateral": Unilateral
 _RECORDS |= {"valid_ranges": ValidRange}
 _PROGRAMS = (
     *("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes", "twists"),
-    "second_contacts",
-    *("contact_margins", "contact_terms", "contact_system", "usual_dynamics", "usual_margins", "usual_project"),
+    *("second_contacts", "contact_margins", "contact_terms", "contact_system"),
+    *USUAL_PROGRAMS,
 )
 _NOT_STORED = frozenset({"with_independent", "described"})  # a function, and a description
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.program.equations import Equations, Unilateral
+from draisine.program.equations import USUAL_PROGRAMS, Equations, Unilateral
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.substituted_arguments import Substitution
@@ -109,7 +109,7 @@ def with_modes(equations: Equations, modes: tuple[tuple[str, Mode], ...]) -> Equ
     values = ca.SX(mode_values(equations, dict(modes)).tolist())
     names = tuple(q.name for q in equations.parameters)
     fixed = Substitution("p", len(names), names, lambda _, p: ca.vertcat(p, values)).equations(
-        replace(equations, contact_margins=None, contact_system=None, usual_dynamics=None, usual_margins=None, usual_project=None)
+        replace(equations, **dict.fromkeys(("contact_margins", "contact_system", *USUAL_PROGRAMS)))  # type: ignore[arg-type]
     )
     residuals = fixed.motion.function.call(fixed.motion.symbols())[[s.name for s in fixed.motion.outputs].index("residuals")]
     kept = [i for i in range(residuals.numel()) if not residuals[i].is_zero()]
@@ -131,7 +131,7 @@ def with_modes(equations: Equations, modes: tuple[tuple[str, Mode], ...]) -> Equ
 def modes_as_parameters(equations: Equations) -> Equations:
     """The equations in any one mode, without unilateral contacts: their modes are parameters."""
     none = dict.fromkeys(("contact_margins", "contact_terms", "contact_system", "monitor", "events", "causes"))
-    none |= dict.fromkeys(("usual_dynamics", "usual_margins", "usual_project", "inverse_dynamics"))
+    none |= dict.fromkeys((*USUAL_PROGRAMS, "inverse_dynamics"))
     made = replace(equations, parameters=equations.arguments, mode_parameters=(), unilateral=(), event_list=())
     return replace(made, **none)  # type: ignore[arg-type]
 

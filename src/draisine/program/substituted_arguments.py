@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from draisine.program.equations import Equations
+from draisine.program.equations import USUAL_PROGRAMS, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 
 SOLVED = ("report", "project", "events", "contact_margins")  # may have a linear system
 DIRECT = (
     *("motion", "monitor", "causes", "twists"),
-    *("contact_terms", "contact_system", "usual_dynamics", "usual_margins", "usual_project"),
+    *("contact_terms", "contact_system"),
+    *USUAL_PROGRAMS,
 )
 
 

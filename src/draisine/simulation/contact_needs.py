@@ -20,20 +20,22 @@ def contact_needs(run: Run, trajectory: Trajectory, equations: Equations) -> Con
     """How much friction every contact needs while it sticks, how near it comes to lifting, and how near to closing."""
     if not equations.unilateral or not len(trajectory.time):
         return NO_NEEDS
-    return ContactNeeds(tuple(_need(run, trajectory, equations, i) for i in range(len(equations.unilateral))))
+    names = frozenset(trajectory.names())
+    return ContactNeeds(tuple(_need(run, trajectory, names, equations, i) for i in range(len(equations.unilateral))))
 
 
-def _need(run: Run, trajectory: Trajectory, e: Equations, index: int) -> ContactNeed:
-    contact, names = e.unilateral[index], set(trajectory.names())
+def _need(run: Run, trajectory: Trajectory, names: frozenset[str], e: Equations, index: int) -> ContactNeed:
+    contact = e.unilateral[index]
     mode = trajectory[f"{contact.name}_mode"]
 
     def least(name: str, where: NDArray[np.bool_], sign: float = 1.0) -> tuple[float, float, int]:
         """The least value of a channel, or of its negative, its time and sample."""
-        where = where & ~np.isnan(trajectory[name]) if name in names else where
         if name not in names or not where.any():
             return math.nan, math.nan, -1
-        values = np.where(where, sign * trajectory[name], np.inf)
+        values = np.where(where, np.fmin(sign * trajectory[name], np.inf), np.inf)  # infinite where it is NaN
         k = int(np.argmin(values))
+        if values[k] == np.inf and np.isnan(trajectory[name][where]).all():
+            return math.nan, math.nan, -1
         return sign * float(values[k]), float(trajectory.time[k]), k
 
     load = f"{contact.name}_normal_force" if contact.count else f"{contact.name}_force"

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError, StartError
 from draisine.program.arguments import refuse_dependent, unknown_name
-from draisine.program.equations import Equations, Quantity
+from draisine.program.equations import USUAL_PROGRAMS, Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
 from draisine.program.switching import SwitchingEquations
@@ -151,9 +151,7 @@ def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEqu
         with_independent=None if again is None else lambda choice: varied(again(choice), directions),
         inverse_dynamics=None,
         contact_system=None,  # quicker evaluations of the state alone, as those of usual modes
-        usual_dynamics=None,
-        usual_margins=None,
-        usual_project=None,
+        **dict.fromkeys(USUAL_PROGRAMS),
     )
     return VariedEquations(**(known | changed), switching=vary_switching(e, directions), base=e, directions=directions)
 

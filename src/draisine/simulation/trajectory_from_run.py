@@ -289,7 +289,7 @@ def violation(pieces: Sequence[Piece], limit: float, end: float) -> Violation | 
             for channel, values in zip(part.channels, part.values.T, strict=True):
                 if channel.group is not Group.RESIDUALS or channel.kind not in GEOMETRIC or channel.level == "acceleration":
                     continue
-                sizes = np.nan_to_num(np.abs(values), nan=0.0)
+                sizes = np.fmax(np.abs(values), 0.0)  # 0 for NaN
                 allowed = limit + 2.0 * first.setdefault(channel.name, float(sizes[0]))
                 beyond = sizes > allowed
                 if beyond.any():

@@ -84,10 +84,7 @@ def changes(models: Callable[[Array], Array], values: Array) -> Changes:
         fresh = matrices.spectrum(middle)
         order = np.argsort(np.concatenate([at, middle]), kind="stable")
         at, widths = np.concatenate([at, middle])[order], np.insert(widths, split + 1, widths[split])
-        parts = zip(
-            (spectrum.matrices, spectrum.values, spectrum.errors), (fresh.matrices, fresh.values, fresh.errors), strict=True
-        )
-        spectrum = Spectrum(*(np.concatenate(both)[order] for both in parts))
+        spectrum = spectrum.merged(fresh, order)
     valid = spectrum.signatures[:, 0] >= 0
     zeros = int(spectrum.zero[valid].sum(axis=1).min()) if valid.any() else 0
     return Changes(matrices, _brackets(at, widths, spectrum.signatures), zeros, _still_suspicious(at, spectrum))

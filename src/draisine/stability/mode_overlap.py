@@ -22,8 +22,8 @@ def overlaps(first: tuple[Complex, Complex], second: tuple[Complex, Complex]) ->
     """tr(Pᵢ Qⱼ) of modes i and j (points, k, k), real parts, from right and left vectors (points, states, k) of both; NaN where
     an eigenvalue is defective."""
     (right, left), (other_right, other_left) = first, second
-    own = np.einsum("nsi,nsi->ni", left, right)[:, :, None] * np.einsum("nsj,nsj->nj", other_left, other_right)[:, None, :]
-    across = np.einsum("nsi,nsj->nij", left, other_right) * np.einsum("nsj,nsi->nij", other_left, right)
+    own = (left * right).sum(axis=1)[:, :, None] * (other_left * other_right).sum(axis=1)[:, None, :]
+    across = (left.transpose(0, 2, 1) @ other_right) * (right.transpose(0, 2, 1) @ other_left)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.real(across / own)
     return np.where(np.isfinite(share), share, np.nan)

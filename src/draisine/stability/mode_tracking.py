@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.spectrum import nearest_first
-from draisine.stability.mode_overlap import overlaps, vectors
+from draisine.numerics.spectrum import Spectrum, nearest_first
+from draisine.stability.mode_overlap import overlaps
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -23,8 +23,9 @@ _KEPT = 0.9  # overlap of a mode with itself one step farther, at least
 _COINCIDE = 1e-6  # distance of eigenvalues, relative to the largest, below which shapes of modes are any of their space
 
 
-def continued(values: Complex, matrices: Array) -> Orders:
+def continued(spectrum: Spectrum) -> Orders:
     """For eigenvalues (points, modes) in any order: which of each point continues which of the first."""
+    values, matrices = spectrum.cleaned, spectrum.matrices
     orders = np.zeros(values.shape, dtype=np.int64)
     orders[:] = np.arange(values.shape[1])
     steps, ambiguous = orders[1:].copy(), _ambiguous_steps(values)
@@ -37,7 +38,7 @@ def continued(values: Complex, matrices: Array) -> Orders:
         ahead = 2 * values[late] - before
         ahead = np.where(ahead.imag * values[late].imag < 0, values[late], ahead)  # extrapolation must not cross the real axis
         steps[late] = _matched(ahead, values[late + 1], values[late], matrices[late], matrices[late + 1])
-    _by_shapes(steps, values, matrices)
+    _by_shapes(steps, values, spectrum)
     turns = np.flatnonzero((steps != orders[1:]).any(axis=1))
     for first, last in pairwise([*turns.tolist(), len(steps)]):
         orders[first + 1 : last + 1] = steps[first][orders[first]]
@@ -51,14 +52,12 @@ def sorted_vectors(matrices: Array, values: Complex) -> Complex:
     return np.take_along_axis(found.astype(complex), order[:, None, :], axis=2)
 
 
-def _by_shapes(steps: Orders, values: Complex, matrices: Array) -> None:
+def _by_shapes(steps: Orders, values: Complex, spectrum: Spectrum) -> None:
     """Replace steps at which every mode has kept its shape, in place; behind points at which eigenvalues coincide, the step from
     the point before them. Two that cross in a step look as if they returned, by their values alone."""
     if not values.size:
         return
-    exact, right, left = vectors(matrices)
-    order = nearest_first(np.abs(values[:, :, None] - exact[:, None, :]))[:, None, :]
-    right, left = np.take_along_axis(right, order, axis=2), np.take_along_axis(left, order, axis=2)
+    right, left = spectrum.right, spectrum.left
 
     def kept(first: Orders, second: Orders) -> tuple[Orders, NDArray[np.bool_]]:
         share = overlaps((right[first], left[first]), (right[second], left[second]))

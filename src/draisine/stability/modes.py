@@ -265,9 +265,9 @@ def _tracked_eigenvalues(matrices: Array, found: NDArray[np.bool_]) -> Complex:
     beginning."""
     values = np.full(matrices.shape[:2], np.nan + 0j)
     good = np.flatnonzero(found)[::-1]
-    some = Spectrum.of(matrices[good]).cleaned
-    some = np.take_along_axis(some, np.lexsort((-some.imag, some.real), axis=1), axis=1)
-    values[good] = np.take_along_axis(some, continued(some, matrices[good]), axis=1)
+    spectrum = Spectrum.of(matrices[good])
+    spectrum = spectrum.taken(np.lexsort((-spectrum.cleaned.imag, spectrum.cleaned.real), axis=1))
+    values[good] = np.take_along_axis(spectrum.cleaned, continued(spectrum), axis=1)
     return values
 
 

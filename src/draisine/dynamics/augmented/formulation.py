@@ -30,7 +30,7 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.dynamics.reduced.independent_velocities import SWITCH
-from draisine.dynamics.reduced.usual_modes import usual_programs, usual_system
+from draisine.dynamics.reduced.usual_modes import Solved, usual_programs, usual_system
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
 from draisine.model.contact.dry_friction import IMPACT_ORDERS, SLIP
@@ -66,6 +66,11 @@ class AugmentedFormulation(BaseFormulation):
         self._free_names = [rows.names[i] for rows, i in free]
         self._z = ca.SX.sym("z", len(scope.velocities) + len(kept))
 
+    @property
+    def _solved_rows(self) -> list[str]:
+        """Names of the rows that are solved for, in the order of `augmented`."""
+        return [*(name for name, _ in self._holonomic), *self._free_names]
+
     @cached_property
     def activity(self) -> dict[str, ca.SX]:
         found: dict[str, ca.SX] = {}
@@ -88,7 +93,7 @@ class AugmentedFormulation(BaseFormulation):
 
     def _multipliers_from(self, solved: ca.SX) -> list[ca.SX]:
         """λ of all rows from those of the rows that are solved for, in the order of `augmented`."""
-        found = {name: solved[i] for i, name in enumerate([*(n for n, _ in self._holonomic), *self._free_names])}
+        found = {name: solved[i] for i, name in enumerate(self._solved_rows)}
         return self.distributed([found[name] for rows in self.mechanism.kept_rows for name in rows.names])
 
     def in_terms_of_state(self, expressions: list[ca.SX]) -> list[ca.SX]:
@@ -171,7 +176,7 @@ class AugmentedFormulation(BaseFormulation):
     @cached_property
     def contacts(self) -> list[ContactRows]:
         """Unilateral contacts, with the indices of their rows in the order of `augmented`."""
-        names = [*(name for name, _ in self._holonomic), *self._free_names]
+        names = self._solved_rows
         scope, found = self.mechanism.scope, list[ContactRows]()
         loads = [contact.name for contact in self.mechanism.unilateral]
         for contact in self.mechanism.unilateral:
@@ -235,9 +240,9 @@ class AugmentedFormulation(BaseFormulation):
         """The description with its contacts in their usual modes, or None."""
         return usual_system(self.mechanism.system, self.contacts)
 
-    def usual_programs(self, reduced: ReducedFormulation) -> Mapping[str, Program]:
-        """Programs of the usual modes from the reduced equations of that description."""
-        return usual_programs(self.mechanism, self.contacts, reduced)
+    def usual_programs(self, reduced: ReducedFormulation, report: LinearSolveProgram) -> Mapping[str, Program]:
+        """Programs of the usual modes from the reduced equations of that description, and from the report of all modes."""
+        return usual_programs(self.mechanism, self.contacts, reduced, Solved(report, self._solved_rows))
 
     def _not_negative(self, amount: ca.SX) -> ca.SX:
         """An amount of friction, which does not drive: where it depends on the motion or on time, no less than zero."""
@@ -262,7 +267,7 @@ class AugmentedFormulation(BaseFormulation):
         if int(np.linalg.matrix_rank(together).min()) == together.shape[1]:
             return []
         rows, mass = rows[finite][0], mass[finite][0]
-        order = [m.row_names.index(name) for name in (*(n for n, _ in self._holonomic), *self._free_names)]
+        order = [m.row_names.index(name) for name in self._solved_rows]
         # contact points on curved ground, which move no mass, or a body without a moment of inertia: the run says so
         if m.system.massless or np.linalg.det(mass) == 0.0:
             yielding = np.linalg.pinv(mass, hermitian=True) @ rows.T

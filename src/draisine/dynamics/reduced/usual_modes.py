@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -19,7 +20,15 @@ from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.model.contact_modes import in_modes
 from draisine.model.system import System
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+
+
+class Solved(NamedTuple):
+    """The report of all modes, and the names of the rows whose forces it solves for, behind the accelerations."""
+
+    program: LinearSolveProgram
+    rows: Sequence[str]
 
 
 def usual_system(system: System, contacts: Sequence[ContactRows]) -> System | None:
@@ -38,9 +47,11 @@ def _can_stick(contact: ContactRows) -> bool:
     return len(contact.tangential) == 2 and (contact.static is None or not contact.static.is_zero())
 
 
-def usual_programs(general: Mechanism, contacts: Sequence[ContactRows], reduced: ReducedFormulation) -> Mapping[str, Program]:
+def usual_programs(
+    general: Mechanism, contacts: Sequence[ContactRows], reduced: ReducedFormulation, report: Solved
+) -> Mapping[str, Program]:
     """Programs of (t, x, u, p): `usual_dynamics`, `usual_margins` with the condition of the independent velocities behind them,
-    and `usual_project`. None of them if forces are not unique or the dynamics switch."""
+    `usual_project`, and `usual_report`. None of them if forces are not unique or the dynamics switch."""
     m, scope = reduced.mechanism, reduced.mechanism.scope
     known = general.scope
     if scope.coordinates != known.coordinates or scope.velocities != known.velocities or scope.input_names != known.input_names:
@@ -61,6 +72,7 @@ def usual_programs(general: Mechanism, contacts: Sequence[ContactRows], reduced:
     outputs: dict[str, Outputs] = {
         "dynamics": {"xdot": (ca.vertcat(q_rate, *rates, reduced.power), [f"d{name}/dt" for name in labels])},
         "margins": {"margins": _margins(general, contacts, reduced, p)},
+        "report": _report(contacts, reduced, report, {name: symbol for name, (symbol, _) in arguments.items()}),
     }
     positions = [r for _, r in m.independent_positions]
     if positions or m.row_names:
@@ -74,6 +86,32 @@ def usual_programs(general: Mechanism, contacts: Sequence[ContactRows], reduced:
         for name, results in outputs.items()
     }
     return {} if found["usual_dynamics"].can_switch else found
+
+
+def _report(
+    contacts: Sequence[ContactRows], reduced: ReducedFormulation, report: Solved, arguments: Mapping[str, ca.SX]
+) -> Outputs:
+    """The results of the report of all modes, at accelerations and forces that are not solved for, and the condition of the
+    independent velocities."""
+    builder, rows = ReportBuilder(reduced), report.rows
+    solved = dict(zip(reduced.row_names, reduced.multipliers, strict=True))
+    for c in contacts:
+        names = [rows[i] for i in c.rows]
+        forces = (
+            (builder.force_values[f"{c.name}_{way}_force"] for way in ("normal", "longitudinal", "lateral")) if c.stands else ()
+        )
+        solved |= dict.fromkeys(names, ca.SX(0)) | dict(zip(names, forces, strict=False))
+    accelerations = (reduced.all_accelerations[name] for name in reduced.mechanism.scope.velocities)
+    z = ca.vertcat(*accelerations, *(solved[row] for row in rows))
+    after = report.program.after
+    given = {**arguments, "z": z, "solution": z}  # where an iteration has a last estimate, that is the solution
+    results = after.function.call([given[slot.name] for slot in after.inputs])
+    found: Outputs = {slot.name: (value, list(slot.labels)) for slot, value in zip(after.outputs, results, strict=True)}
+    return {**found, "condition": (_condition(reduced), ["condition"])}
+
+
+def _condition(reduced: ReducedFormulation) -> ca.SX:
+    return ca.SX(1) if reduced.condition is None else reduced.condition
 
 
 def _margins(general: Mechanism, contacts: Sequence[ContactRows], reduced: ReducedFormulation, p: ca.SX) -> ca.SX:
@@ -93,8 +131,7 @@ def _margins(general: Mechanism, contacts: Sequence[ContactRows], reduced: Reduc
         normal, along, across = (forces[f"{c.name}_{way}_force"] for way in ("normal", "longitudinal", "lateral"))
         room = ca.SX(1) if c.static is None else static[i] * normal - ca.sqrt(along * along + across * across)
         values += [normal, room]
-    condition = reduced.condition
-    return ca.vertcat(*values, ca.SX(1) if condition is None else condition)
+    return ca.vertcat(*values, _condition(reduced))
 
 
 def _static(contact: ContactRows) -> ca.SX:

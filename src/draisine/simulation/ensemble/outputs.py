@@ -14,6 +14,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.arguments import unknown_name
 from draisine.program.equations import ENERGIES, Equations
 from draisine.program.program import Program
+from draisine.simulation.report_values import evaluate_report, reporter
 from draisine.simulation.sliding_samples import SlidingSamples
 
 Reals = NDArray[np.float64]
@@ -60,8 +61,12 @@ class Reporter:
 
     def prepare(self, equations: Equations) -> None:
         """Compile the outputs for one choice of velocities."""
-        if self.names and equations.choice not in self._kernels:
-            self._kernels[equations.choice] = self._compiled(equations)
+        if not self.names:
+            return
+        if not isinstance(equations.report, Program):  # with a linear system inside: the whole report
+            reporter(equations, quick=False)
+        elif equations.choice not in self._kernels:
+            self._kernels[equations.choice] = self._compiled(equations, equations.report)
 
     def __call__(
         self, equations: Equations, t: Reals, x: Reals, u: Reals, p: Reals, sliding: SlidingSamples | None = None
@@ -69,13 +74,11 @@ class Reporter:
         """(points, outputs); `sliding` says how the law is mixed where a run slides."""
         if not self.names:
             return np.zeros((len(t), 0))
-        self.prepare(equations)
-        results = self._kernels[equations.choice].map(t[:, None], x, u, p)
-        if len(results) == 1:
-            found = results[0]
+        if isinstance(equations.report, Program):
+            self.prepare(equations)
+            (found,) = self._kernels[equations.choice].map(t[:, None], x, u, p)
         else:
-            slots = [slot.name for slot in equations.report.outputs]
-            found = self._selected(equations, x, dict(zip(slots, results, strict=True)))
+            found = self._selected(equations, x, evaluate_report(equations, t, x, u, p, quick=False))
         if sliding is not None:
             found[sliding.rows] = self._selected(equations, x[sliding.rows], sliding.report(equations, t, x, u, p))
         return found
@@ -85,10 +88,7 @@ class Reporter:
         positions = (report_positions(equations)[name] for name in self.names)
         return np.column_stack([x[:, i] if slot == "x" else values[slot][:, i] for slot, i in positions])
 
-    def _compiled(self, equations: Equations) -> Kernel:
-        report = equations.report
-        if not isinstance(report, Program):  # with a linear system inside: the whole report
-            return compile(report)
+    def _compiled(self, equations: Equations, report: Program) -> Kernel:
         symbols = report.symbols()
         results = dict(zip((slot.name for slot in report.outputs), report.function.call(symbols), strict=True))
         results["x"] = symbols[[slot.name for slot in report.inputs].index("x")]
