@@ -291,6 +291,19 @@ def test_brush_forces_are_those_of_the_book() -> None:
     assert np.hypot(combined.longitudinal, combined.lateral) <= mu * load
 
 
+@pytest.mark.parametrize("tire", [LinearTire(5e4, friction=0.9), BRUSH, TIRE], ids=["linear", "brush", "magic"])
+@pytest.mark.parametrize("load", [0.0, 1e-9])
+def test_a_wheel_in_the_air_has_no_stiffness(tire: Tire, load: float) -> None:
+    """Neither forces nor their slopes by slips, at zero slip and beyond: friction has nothing to hold on to."""
+    slips = ca.SX.sym("slips", 2)
+    forces = tire.evaluate(ca, tire.numbers(None), TireState(load, slips[0], slips[1], 0.0, 20.0, 1.0))
+    both = ca.vertcat(forces.longitudinal, forces.lateral)
+    function = ca.Function("forces", [slips], [both, ca.jacobian(both, slips)])
+    for at in ([0.0, 0.0], [1e-7, -1e-7], [0.02, 0.1]):
+        force, slope = (value.full() for value in function(at))
+        assert abs(force).max() < 1e-5 and abs(slope).max() < 0.1 + 5e4 * load / 1e-6  # directions are smooth up to 1e-6 N
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_stiffnesses_without_slip_are_those_given(seed: int) -> None:
     """Slopes of the forces at zero slip, where differences of large numbers would cancel: of a brush tire C F_z/F_z0, of a linear
