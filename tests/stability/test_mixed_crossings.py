@@ -155,3 +155,17 @@ def test_the_frequency_of_flutter_is_not_that_of_a_neutral_mode_beside_it() -> N
         (found,) = critical_values(Machine(parts, np.tanh, turn), "s", np.linspace(-0.3, 0.4, 11), Unnamed())  # type: ignore[arg-type]
         assert found.change == -2 and found.value == pytest.approx(0.1, abs=1e-8)
         assert found.eigenvalue.imag == pytest.approx(crossings[0][2], abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_flat_crossing_where_a_stiffness_vanishes_is_one_value(seed: int) -> None:
+    """λ = a x³, below rounding within 1e-4 or so, and λ² = −b x at one value: each once, with what is known of its value."""
+    rng = np.random.default_rng([seed, 22])
+    (stiffness, crossings), up = part("stiffness", rng), int(rng.choice([-1, 1]))
+    flat = [[[0]], [[0]], [[0]], [[up * rng.uniform(0.3, 2)]]]
+    at = float(rng.uniform(-0.5, 0.5))
+    turn = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    machine = Machine([(flat, at), (stiffness, at), ([[[-1.0]]], 0.0)], WARPS[seed % 4], turn)
+    found = critical_values(machine, "s", np.linspace(-1.2, 1.3, (2, 11, 200)[seed % 3]), Unnamed())  # type: ignore[arg-type]
+    assert sorted(c.change for c in found if c.change) == sorted([up, crossings[0][1]])
+    assert all(abs(c.value - at) <= max(1e-8, c.uncertainty) and c.uncertainty < 1e-3 for c in found)

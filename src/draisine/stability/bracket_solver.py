@@ -34,6 +34,7 @@ _NEAR = 1e-5  # distance of a refined value from a bracketed one, relative to th
 _COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the largest
 _DEPTH = 12  # changes inside a bracket that are distinguished
 _BEYOND = 10.0  # distance at which the order of a zero is measured, relative to the zone that rounding hides
+_EDGE = 2.0  # distance at which a mode is known to have crossed, relative to the uncertainty of the value
 _NEARLY = 1e-2  # real part of a pair on the axis, relative to its size
 
 
@@ -145,8 +146,8 @@ class Solver:
             return []
         found = self._in_blocks(Change(first.low, last.high, first.before, last.after, group.width))
         for c in (*others, last) if found else ():
-            passed = sum(e.change for e in found if e.value + e.uncertainty < c.low)
-            hidden = [e.change for e in found if abs(e.value - c.low) <= e.uncertainty]
+            passed = sum(e.change for e in found if e.value + _EDGE * e.uncertainty < c.low)
+            hidden = [e.change for e in found if abs(e.value - c.low) <= _EDGE * e.uncertainty]
             low, high = (passed + sum(sign * max(sign * change, 0) for change in hidden) for sign in (-1, 1))
             if not low <= int((c.before - first.before)[:2].sum()) <= high:
                 return []

@@ -124,16 +124,24 @@ class Rule(NamedTuple):
     def of(family: Family, one: Array, other: Array) -> Rule:
         rng = np.random.default_rng(2007)
         points = np.column_stack([rng.uniform(v.min(), v.max(), SAMPLES) for v in (one, other)])
-        found = family.matrices(np.vstack([family._at, points]))
+        points = np.vstack([family._at, points])
+        coefficients, exists = family.polynomials(points)
+        if coefficients.shape[1] <= WHIPPLE and _has_digits(coefficients[exists]):
+            return Rule(0, False, None)
+        found = family.matrices(points)
         a = found.A[found.found]
-        constant = int(Spectrum.of(a).zero.sum(axis=1).min(initial=a.shape[1]))
+        constant = int(Spectrum.of(a).zero.sum(axis=1).min()) if len(a) else 0
         coefficients = characteristic(a)[:, : a.shape[1] - constant]
-        count = coefficients.shape[1]
-        last = np.abs(coefficients[:, -1]) / root_size(coefficients) ** count if count else np.ones(1)
-        names = ModeNames(family) if count > WHIPPLE else None
+        names = ModeNames(family) if coefficients.shape[1] > WHIPPLE else None
         if names is not None and names.roles(a) is None:
             names = None
-        return Rule(constant, names is not None or bool(np.median(last) < DIGITS), names)
+        return Rule(constant, names is not None or not _has_digits(coefficients), names)
+
+
+def _has_digits(coefficients: Array) -> bool:
+    """Whether the last coefficients at most points are more than rounding error of the roots' products."""
+    count = coefficients.shape[1]
+    return not coefficients.size or bool(np.median(np.abs(coefficients[:, -1]) / root_size(coefficients) ** count) >= DIGITS)
 
 
 def classify(family: Family, grid_points: Array, rule: Rule, growth: bool) -> Classification:
