@@ -303,6 +303,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(line, tmp_path):
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python stores modules without noticing that they are cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
     assert done.returncode == 2 and "cannot write '" in done.stderr and "Traceback" not in done.stderr
