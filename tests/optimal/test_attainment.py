@@ -141,3 +141,19 @@ def test_flat_points_of_odd_order_are_no_minima(cost, outcome, least):
     found = dr.maneuver(integrator).start(x=0).duration(1).minimize(final=cost).solve()
     assert found.outcome == outcome
     assert least is None or found.objective == pytest.approx(least, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_impulses_of_costs_that_are_curved_in_the_control(seed):
+    """Least ∫|t − c|ᵏ u² dt from 1 to 0 (Weierstrass: k = 2) has the infimum zero for k ≥ 1, by an impulse where that is free,
+    at an end or inside. For k < 1 and c = 0 the peak t⁻ᵏ is integrable, and the least 1 − k is attained."""
+    rng = np.random.default_rng(seed)
+    stated = dr.maneuver(integrator(1.0)).start(x=1).finish(x=0).duration(1)
+    for place, power in ((0.0, float(rng.uniform(1.2, 3))), (float(rng.uniform(0.2, 0.8)), 2.0)):
+        never = stated.minimize(integral=f"abs(t - {place})**{power}*u**2").solve()
+        assert never.outcome is Outcome.UNATTAINED, never.status
+        assert "an impulse is best" in never.status.message
+    power = float(rng.uniform(0.1, 0.4))
+    found = stated.minimize(integral=f"t**{power}*u**2").solve()
+    assert found.solved
+    assert found.objective == pytest.approx(1 - power, rel=1e-5)

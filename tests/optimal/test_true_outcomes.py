@@ -135,3 +135,53 @@ def test_impulses_that_a_fine_mesh_spreads_are_not_solutions(mass, seed):
     found = dr.maneuver(mass).start(x=0, v=0).finish(x=distance, v=0).duration(time).minimize(integral="abs(u)").solve()
     assert found.outcome == "UNATTAINED", found.status
     assert "an impulse is best" in found.status.message
+
+
+def test_the_least_cost_of_ever_longer_motions_is_that_of_a_mesh_that_follows_them(one):
+    """∫x² + u² from 1 to 0 in T is coth T. Within limits a million times wider, intervals of weeks see nothing of it: 5e-6."""
+    found = dr.maneuver(one).start(x=1).finish(x=0).minimize(integral="x**2 + u**2").solve()
+    assert found.objective == pytest.approx(1.0, rel=1e-6)
+    assert found.error < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_durations_at_which_the_cost_only_rests(seed):
+    """Rest costs nothing, so that the least ∫x² + u² of an oscillator never rises with its duration, and has inflections where
+    u = 0 at the end. Its infimum is that of Riccati's equation."""
+    from scipy.linalg import solve_continuous_are
+
+    rng = np.random.default_rng(seed)
+    frequency, begin = float(rng.uniform(0.7, 1.5)), rng.uniform(-1, 1, 2)
+    system = np.array([[0.0, 1.0], [-(frequency**2), 0.0]])
+    least = begin @ solve_continuous_are(system, [[0.0], [1.0]], np.diag([1.0, 0.0]), [[1.0]]) @ begin
+    swing = dr.first_order("swing", {x: v, v: u - frequency**2 * x}, inputs=[u])
+    stated = dr.maneuver(swing).start(x=begin[0], v=begin[1]).finish(x=0, v=0)
+    found = stated.minimize(integral="x**2 + u**2", time=1e-9).solve()
+    assert found.converged
+    assert found.objective == pytest.approx(least, rel=2e-5)
+
+
+def test_limits_of_iterations_that_are_given_are_kept(mass):
+    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(u=(-1, 1)).minimize("time")
+    found = stated.solve(solver=dr.optimal.Ipopt(iterations=2))
+    assert found.outcome == "TOO_MANY_ITERATIONS" and found.answer.iterations <= 2
+
+
+def test_endless_searches_begin_anew():
+    """A boat that does not sail against the wind: at the heading of the linear guess nothing drives it, whereto is not seen."""
+    y, heading = sp.symbols("y heading")
+    boat = dr.first_order("boat", {x: sp.sin(heading) ** 2 * sp.cos(heading), y: sp.sin(heading) ** 3}, inputs=[heading])
+    stated = dr.maneuver(boat).start(x=0, y=0).finish(x=1, y=0).bounds(heading=(-3.2, 3.2)).minimize("time")
+    found = stated.solve(dr.optimal.Collocation(intervals=10))
+    assert found.converged
+    assert found.duration > 1.5 * math.sqrt(3) - 1e-9  # by the best of all headings
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_distances_of_any_size(mass, seed):
+    """Beyond 1e10 m the condition of the distance counted as dependent beside that of the speed: INFEASIBLE."""
+    rng = np.random.default_rng(seed)
+    distance, force = 10 ** rng.uniform(10.5, 16), 10 ** rng.uniform(-1, 2)
+    found = dr.maneuver(mass).start(x=0, v=0).finish(x=distance, v=0).bounds(u=(-force, force)).minimize("time").solve()
+    assert found.solved
+    assert found.duration == pytest.approx(2 * math.sqrt(distance / force), rel=1e-7)

@@ -1,4 +1,4 @@
-"""Better minima on the same mesh: beside saddles and flat points, at controls with a lower Hamiltonian, and with less slack.
+"""Better minima on the same mesh: beside saddles, flat points and inflections, at lower Hamiltonians, and with less slack.
 
 Derivatives vanish at maxima, saddles and kinks as they do at minima, and tolerances hold where there is no minimum at all
 (`attainment`)."""
@@ -13,9 +13,9 @@ import numpy as np
 from draisine.optimal.attainment import CONVERGED, attained
 from draisine.optimal.guess import PerturbedGuess
 from draisine.optimal.ipopt import Ipopt, Outcome, solve_sparse_nlp
-from draisine.optimal.mesh_search import MeshSolution, Task
+from draisine.optimal.mesh_search import FURTHER, NEAR_GUESS, MeshSolution, Task
 from draisine.optimal.minimum_principle import better_controls
-from draisine.optimal.repaired_searches import FEASIBLE
+from draisine.optimal.repaired_searches import COARSE, FEASIBLE
 from draisine.optimal.second_order import curvature
 from draisine.optimal.solution import UNATTAINED
 from draisine.results.status import ProgressCallback
@@ -23,6 +23,8 @@ from draisine.results.status import ProgressCallback
 PERTURBATIONS = 2  # attempts with perturbed guesses
 ASIDE = 0.3  # of the scales of controls, from a flat point
 ESCAPES = 4  # from saddles, on a mesh
+BESIDE = 1.05  # a duration relative to that of a minimum
+LOWER = 1e-6  # relative gain there that counts
 NEEDLES, NOT_BETTER = 4, 1e-7  # searches from needle variations on a mesh; relative gain that counts
 
 
@@ -87,6 +89,46 @@ def beside_flat_points(
         lower = answer.objective < found.answer.objective - NOT_BETTER * nlp.objective_scale
         if answer.outcome is Outcome.UNBOUNDED or (answer.outcome in CONVERGED and lower):
             return task.evaluated(found.schemes, found.transcribed, answer), [f"{flat}; another one began at {how} controls"]
+    return found, []
+
+
+def beside_inflections(
+    task: Task, found: MeshSolution, solver: Ipopt, progress: ProgressCallback | None, seconds: dict[str, float]
+) -> tuple[MeshSolution, list[str]]:
+    """A lower cost with a longer or a shorter motion, where the search ended at a duration at which the cost only rests.
+
+    From rest to rest an oscillator stays at rest at no cost, so that the least cost never rises with the duration; where it has
+    an inflection, all derivatives of first and second order are those of a minimum. Single phases only.
+    """
+    if len(task.phases) > 1 or found.answer.outcome not in CONVERGED:
+        return found, []
+    (phase,), now = task.phases, found.phases[0].duration
+    (low, high), allowed = phase.times, max(COARSE, found.error)
+    if (phase.integrand is None and phase.final is None) or not low * BESIDE < now < high / BESIDE:
+        return found, []
+    near = replace(solver, iterations=min(solver.iterations, FURTHER), options={**NEAR_GUESS, **solver.options})
+
+    def lower(best: MeshSolution, least: float, most: float) -> MeshSolution | None:
+        other = task.once(found.schemes, best.phases, near, progress, seconds, (least, most))
+        if other.answer.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        gain = best.answer.objective - other.answer.objective
+        better = other.answer.outcome in CONVERGED and gain > LOWER * abs(best.answer.objective)
+        return other if better and other.error <= allowed else None
+
+    for factor in (BESIDE, 1.0 / BESIDE):
+        there = edge = now * factor
+        best = lower(found, there, there)
+        if best is None:
+            continue
+        while low < there < high:
+            there = float(np.clip(there * (2.0 if factor > 1.0 else 0.5), low, high))
+            further = lower(best, there, there)
+            if further is None:
+                break
+            best = further
+        best = lower(best, *((edge, high) if factor > 1.0 else (low, edge))) or best
+        return best, [f"the first search ended at {now:.4g} s, where the cost is stationary but no minimum"]
     return found, []
 
 

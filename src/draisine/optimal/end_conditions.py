@@ -94,14 +94,17 @@ class _Search:
         r, jacobian = self._function(*point)
         return np.asarray(r.full()).ravel(), np.asarray(jacobian.full())
 
-    def newton(self, point: Point, take: NDArray[np.int64]) -> tuple[Point, Reals, Reals]:
-        """The point where the rows `take` vanish, or nearly so, with all residuals and their Jacobian."""
+    def newton(self, point: Point, take: NDArray[np.int64], even: bool = False) -> tuple[Point, Reals, Reals]:
+        """The point where the rows `take` vanish, or nearly so, with all residuals and their Jacobian. With `even`, no row counts
+        as dependent for being small: a distance of 1e11 m relative to itself, beside a velocity in m/s."""
 
         def size(at: tuple[Point, Reals, Reals]) -> float:
             return float(np.abs(at[1][take]).max(initial=0.0)) if np.isfinite(at[2]).all() else np.inf
 
         def step(at: tuple[Point, Reals, Reals]) -> Reals:
-            change = np.linalg.lstsq(at[2][take], -at[1][take], rcond=1e-10)[0]
+            largest = np.abs(at[2][take]).max(axis=1, initial=0.0) if even else np.ones(len(take))
+            largest[largest == 0.0] = 1.0
+            change = np.linalg.lstsq(at[2][take] / largest[:, None], -at[1][take] / largest, rcond=1e-10)[0]
             return np.asarray(change * min(1.0, self._longest / max(float(np.abs(change).max()), 1e-30)), dtype=float)
 
         def move(at: tuple[Point, Reals, Reals], change: Reals) -> tuple[Point, Reals, Reals]:
@@ -114,6 +117,9 @@ class _Search:
         """The same from a point, or from random points near it where the rows may be less singular."""
         rng, begin = np.random.default_rng(17), point
         best = self.newton(begin, take)
+        if not np.abs(best[1][take]).max() < MET:
+            evenly = self.newton(begin, take, even=True)
+            best = evenly if np.abs(evenly[1][take]).max() < MET else best
         for size in (0.05, 0.1, 0.2, 0.4, 0.8):
             if np.abs(best[1][take]).max() < MET:
                 break

@@ -1,7 +1,9 @@
-"""Impulses: controls without bounds in which rates and cost are linear may want to be infinite for no time.
+"""Impulses: controls without bounds may want to be infinite for no time.
 
 Least ∫x² dt of ẋ = u from x = 1 is zero, by a jump to x = 0 at the beginning, which no control makes. On a mesh the control of
-one interval makes the jump, and is the larger the shorter the interval."""
+one interval makes the jump, and is the larger the shorter the interval. A cost that is curved in a control may still be
+nothing: least ∫t² u² dt of ẋ = u from 1 to 0 is approached by the same jump (Weierstrass 1870). There, integrable peaks such as
+1/√t belong to minima that are attained; they are lower in proportion, so that the area of an impulse is the criterion."""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from draisine.results.status import ProgressCallback
 
 STANDS_OUT = 5.0  # times the median of a control's magnitudes by interval
 PARTS, GROWS = 4, 2.0  # of the interval with the largest one; factor by which it grows there
+SAME_AREA = 0.95  # of the impulse of the interval, in one of its parts: for costs that are curved in the control
 GROWN = (
     32.0  # times higher than on the first mesh: a peak of which the finest mesh may tell no more than the tolerance of the cost
 )
@@ -38,7 +41,8 @@ def impulse_of(
             other = task.once(schemes, found.phases, near, progress, seconds)
             if other.answer.outcome is Outcome.INTERRUPTED:
                 raise KeyboardInterrupt
-            if other.answer.outcome in CONVERGED and np.abs(other.phases[number].controls[:, j]).max() > GROWS * height:
+            grows = GROWS if p.phase.linear_controls[j] else SAME_AREA * PARTS
+            if other.answer.outcome in CONVERGED and np.abs(other.phases[number].controls[:, j]).max() > grows * height:
                 return name
     return ""
 
@@ -62,6 +66,6 @@ def _peak(p: PhaseSolution, j: int) -> tuple[int | None, float]:
     low, high = p.phase.limits.get(p.phase.controls[j], (-np.inf, np.inf))
     peak = values[k, int(np.argmax(np.abs(values[k])))]
     bounded = np.isfinite(high if peak > 0.0 else low)
-    if bounded or not p.phase.linear_controls[j] or not sizes[k] > STANDS_OUT * float(np.median(sizes)):
+    if bounded or not sizes[k] > STANDS_OUT * float(np.median(sizes)):
         return None, 0.0
     return k, float(sizes[k])

@@ -29,15 +29,23 @@ FLAT = 1e-9  # of the first derivative's size per range: a second derivative bel
 def mesh_cost(phases: Sequence[PhaseSolution], simulated: Sequence[Simulated], parameters: Sequence[Reals]) -> float | None:
     """The estimated excess of the cost; None where costates are no smooth functions of time that could be interpolated: with
     conditions along the path, bounds of states, algebraic unknowns or a simulation that ended early."""
-    total = 0.0
+    parts = mesh_costs(phases, simulated, parameters)
+    return None if parts is None else sum(float(part.sum()) for part in parts)
+
+
+def mesh_costs(
+    phases: Sequence[PhaseSolution], simulated: Sequence[Simulated], parameters: Sequence[Reals]
+) -> list[Reals] | None:
+    """The same for each interval of each phase."""
+    found = []
     for solution, run, p in zip(phases, simulated, parameters, strict=True):
         phase = solution.phase
         states_bounded = any(name in phase.kept for name in phase.limits)
         whole = len(run.samples.times) and np.isfinite(run.breaks).all() and len(solution.costates) > 1
         if phase.path or states_bounded or phase.algebraic_size or phase.implicit or not whole:
             return None
-        total += _excess(solution, run, p)
-    return total if np.isfinite(total) else None
+        found.append(_excess(solution, run, p))
+    return found if all(np.isfinite(part).all() for part in found) else None
 
 
 def has_constant_intervals(solution: PhaseSolution) -> bool:
@@ -46,10 +54,10 @@ def has_constant_intervals(solution: PhaseSolution) -> bool:
     return isinstance(scheme, Collocation) and not isinstance(scheme.constant_controls, bool) and any(scheme.constant_controls)
 
 
-def _excess(solution: PhaseSolution, run: Simulated, p: Reals) -> float:
+def _excess(solution: PhaseSolution, run: Simulated, p: Reals) -> Reals:
     phase, samples = solution.phase, run.samples
     if not phase.controls:
-        return 0.0
+        return np.zeros(len(solution.grid.breaks) - 1)
     v, e = phase.symbols, phase.equations
     plant, costate = v.plant, ca.SX.sym("costate", len(phase.kept))
     rates = ca.vertcat(*[v.rates[i] for i in phase.kept_indices])
@@ -83,7 +91,9 @@ def _excess(solution: PhaseSolution, run: Simulated, p: Reals) -> float:
             moved[:, names.index(name)] = np.where(np.isfinite(candidate), np.clip(candidate, low, high), own)
             lower = np.maximum(lower, here[0] - at(moved)[0][0])
         gained += lower
-    return float(np.trapezoid(gained, samples.times))
+    inside = np.diff(samples.intervals) == 0
+    strips = np.where(inside, np.diff(samples.times) * (gained[1:] + gained[:-1]) / 2, 0.0)
+    return np.bincount(samples.intervals[:-1], weights=strips, minlength=len(solution.grid.breaks) - 1)
 
 
 def _zeros_of_magnitudes(solution: PhaseSolution, run: Simulated, p: Reals) -> list[list[Reals]]:

@@ -91,13 +91,13 @@ class Task:
         solver: Ipopt,
         progress: ProgressCallback | None,
         seconds: dict[str, float],
-        duration: float | None = None,
+        duration: tuple[float, float] | None = None,
     ) -> MeshSolution:
-        """Solve on one mesh; `duration` keeps that of a single phase fixed."""
+        """Solve on one mesh; `duration` are other limits of that of a single phase."""
         started = time.perf_counter()
         transcribed = self.transcribed(schemes, guess)
         if duration is not None:
-            transcribed = _with_duration(transcribed, duration)
+            transcribed = _with_duration(transcribed, *duration)
         compiling = time.perf_counter()
         compiled = transcribed.nlp.begin_compiling()
         for builder, phase, scheme in zip(self.builders, self.phases, schemes, strict=True):
@@ -212,11 +212,12 @@ def same_size(earlier: NlpSolution, transcribed: TranscribedProblem) -> bool:
     return len(earlier.bound_multipliers) == nlp.unknowns and len(earlier.row_multipliers) == nlp.rows
 
 
-def _with_duration(transcribed: TranscribedProblem, duration: float) -> TranscribedProblem:
-    """The same problem with a fixed duration of its only phase."""
+def _with_duration(transcribed: TranscribedProblem, least: float, most: float) -> TranscribedProblem:
+    """The same problem with other limits of the duration of its only phase."""
     (indices,) = transcribed.indices
     low, high, guess = transcribed.nlp.low.copy(), transcribed.nlp.high.copy(), transcribed.guess.copy()
-    low[indices.length] = high[indices.length] = guess[indices.length] = duration
+    low[indices.length], high[indices.length] = least, most
+    guess[indices.length] = np.clip(guess[indices.length], least, most)
     return replace(transcribed, nlp=replace(transcribed.nlp, low=low, high=high), guess=guess)
 
 

@@ -36,6 +36,7 @@ SHORTER = 0.6  # than the longest interval: change in an interval that was split
 AROUND = 0.1  # length of the next interval about a jump
 SLIVER = 0.02  # of an interval: shorter parts are not made
 SAME = 1e-9  # of the range between a control's bounds
+SHORTEST, RESOLVED = 1e-12, 1e4  # of the duration, and times the resolution of time: shorter intervals are not made
 HIGHEST, MORE = 7, 0.5  # degree, and share of intervals with a large error from which it is raised
 
 
@@ -88,7 +89,10 @@ class Refinement:
         """
         scheme = found.scheme
         assert isinstance(scheme, Collocation | MultipleShooting)
-        parts = self.parts(scheme, found.errors, tolerance)
+        lengths = np.diff(scheme.grid.breaks)
+        least = max(SHORTEST, RESOLVED * float(np.spacing(abs(found.begin) + found.duration)) / found.duration)
+        parts = np.minimum(self.parts(scheme, found.errors, tolerance), np.maximum(lengths / least, 1.0).astype(np.int64))
+        violated, overshot = violated & (lengths > 4.0 * least), overshot & (lengths > 4.0 * least)
         movable = isinstance(scheme, Collocation) and scheme.scheme in ("radau", "gauss") and scheme.constant_controls is not True
         constant = _constant_intervals(scheme)
         if not movable:
@@ -105,7 +109,6 @@ class Refinement:
         raised = not jumps.any() and not constant.any() and (parts > 1).mean() > MORE and scheme.degree < HIGHEST
         if raised and (parts > 1).mean() < 1.0:
             return replace(scheme, degree=scheme.degree + 2)
-        lengths = np.diff(scheme.grid.breaks)
         breaks, flags = [0.0], []
         for k, (a, b) in enumerate(zip(scheme.grid.breaks[:-1], scheme.grid.breaks[1:], strict=True)):
             if constant[k]:

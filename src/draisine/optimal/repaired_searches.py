@@ -29,6 +29,7 @@ DURATIONS = (3.0, 10.0, 30.0, 100.0, 1.0, 0.3)  # of feasible motions, relative 
 SHARES = (0.15, 0.35, 0.6, 0.85)  # of the ranges of optimized parameters, from which further searches begin
 NOISE, LONGER = 0.05, 3.0  # of the scales of unknowns, beside a guess; factor of its duration
 NO_BETTER = 1e-7  # of the cost: what a duration twice as far may gain
+COARSE = 1e-2  # error of a mesh on which the cost of a longer motion says nothing
 RESCUED = "the guess led nowhere and was repaired"
 FEASIBLE = 1e-6  # violation, scaled, of an iterate that is kept at an interruption
 
@@ -57,7 +58,7 @@ def by_feasible_motion(
             continue
         tried.append(duration)
         first = guess if isinstance(guess, PerturbedGuess | Solution | PhaseSolution) else LinearGuess(duration=duration)
-        feasible = task.once(failed.schemes, first, solver, progress, seconds, duration)
+        feasible = task.once(failed.schemes, first, solver, progress, seconds, (duration, duration))
         if feasible.answer.outcome in CONVERGED:
             other = task.once(failed.schemes, feasible.phases, solver, progress, seconds)
             if other.answer.outcome is Outcome.INTERRUPTED and other.answer.violation > FEASIBLE:
@@ -153,6 +154,8 @@ def within_wider_limits(
         wide = _with_times(task, [tuple(np.multiply(p.times, factors[side])) for p, side in zip(task.phases, sides, strict=True)])
         other = wide.once(found.schemes, found.phases, solver, progress, seconds)
         if other.answer.outcome not in CONVERGED or other.answer.objective > found.answer.objective:
+            break
+        if other.error > max(COARSE, found.error):
             break
         if _falls_further(wide, other, sides, solver, progress, seconds):
             break

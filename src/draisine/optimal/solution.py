@@ -15,19 +15,20 @@ from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import did_you_mean
 from draisine.numerics.direct_methods import Collocation, Grid, MultipleShooting
 from draisine.optimal.adjoint.method import Adjoint
+from draisine.optimal.crossed_jumps import Crossing, crossed_jumps
 from draisine.optimal.default_limits import default_limit_reached, with_limits_about
 from draisine.optimal.feedforward import Feedforward, feedforward
 from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
 from draisine.optimal.ipopt import NlpSolution, Outcome
-from draisine.optimal.mesh_cost import has_constant_intervals, mesh_cost
+from draisine.optimal.mesh_cost import mesh_cost
 from draisine.optimal.minimum_principle import better_controls
 from draisine.optimal.mode_verification import trajectory_across
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.scaling import LEAST_SIZE
-from draisine.optimal.verdict import OTHER_MODES, TOLERANCE, Verdict, verdict
+from draisine.optimal.verdict import LISTED, OTHER_MODES, TOLERANCE, Verdict, verdict
 from draisine.optimal.verification import GROWTH, Simulated, trajectory
 from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
@@ -159,8 +160,8 @@ class Solution(Result):
             return Outcome.INTERRUPTED
         if self.converged and self._limit_reached is not None:
             return Outcome.ZERO_DURATION if self._limit_reached[1] else Outcome.UNBOUNDED
-        coarse = self._coarse and not any(isinstance(p.scheme, Adjoint) for p in self.phases)  # whose pieces are stated
-        if self.converged and (coarse or not (self.verdict.holds and self.error <= self.tolerance)):
+        coarse = self._coarse and not self._by_adjoint  # whose pieces are stated
+        if self.converged and (coarse or self.crossed or not (self.verdict.holds and self.error <= self.tolerance)):
             return Outcome.SOLVED_ON_MESH
         return self.answer.outcome
 
@@ -193,15 +194,23 @@ class Solution(Result):
     def mesh_cost(self) -> float | None:
         """By how much the cost may be lower with controls that the mesh does not restrict, to first order: ∫ H(u) − min H dt.
         None where it cannot be estimated: with conditions along the path, bounds of states or algebraic unknowns. After
-        refinement, which places mesh points where controls need them: by how much controls elsewhere in their bounds lower it,
-        and what intervals with constant controls cost."""
-        whole = None
-        if not (self.refined or self.rounds > 1) or any(has_constant_intervals(p) for p in self.phases):
-            whole = mesh_cost(self.phases, self.simulated, [self._parameters_of(p.phase) for p in self.phases])
+        refinement also by how much controls elsewhere in their bounds lower it, at the nodes."""
+        whole = mesh_cost(self.phases, self.simulated, [self._parameters_of(p.phase) for p in self.phases])
         if not (self.refined or self.rounds > 1):
             return whole
         values = np.array([self.parameters[name] for name in self.phases[0].phase.unknown_parameters])
         return max(sum(p.excess(values) for p in self.phases), whole or 0.0)
+
+    @cached_property
+    def crossed(self) -> tuple[Crossing, ...]:
+        """Surfaces in the states that the motion crosses and at which rates or cost jump, which transcription does not follow:
+        the cost may fall with an earlier or a later crossing. `Adjoint` follows them."""
+        pairs = () if self._by_adjoint else zip(self.phases, self.simulated, strict=True)
+        return tuple(crossing for p, run in pairs for crossing in crossed_jumps(p.phase, run))
+
+    @property
+    def _by_adjoint(self) -> bool:
+        return any(isinstance(p.scheme, Adjoint) for p in self.phases)
 
     @property
     def _coarse(self) -> bool:
@@ -313,6 +322,9 @@ class Solution(Result):
                 text += (
                     f"; this is the minimum for controls of this mesh, others may lower the cost by up to {self.mesh_cost:.2g}"
                 )
+            if self.crossed:
+                reported = ", ".join(map(str, self.crossed[:LISTED]))
+                text += f"; rates or cost jump where the motion crosses {reported}: an earlier or later crossing may cost less"
             if self.outcome is Outcome.SOLVED_ON_MESH:
                 text += f"; {self._advice()}"
         elif self.outcome is Outcome.UNATTAINED:
@@ -351,7 +363,9 @@ class Solution(Result):
         return Status(kind, str(self.status))
 
     def _advice(self) -> str:
-        """What to do about a motion that misses its conditions, or a mesh that is too coarse."""
+        """What to do about a motion that misses its conditions, a mesh that is too coarse, or jumps that are crossed."""
+        if self.crossed:
+            return "make a phase of each side, .then(…), which ends at the surface; or use Adjoint, or smooth the jumps"
         if any(m.name.startswith(OTHER_MODES) for m in self.verdict.missed):
             return "contacts take other modes than those stated; state these, modes(…), or bounds that exclude them"
         if not (self.refined or self.rounds > 1):

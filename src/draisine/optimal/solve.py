@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, DataError
 from draisine.numerics.direct_methods import Collocation, MultipleShooting
 from draisine.optimal.attainment import CONVERGED
-from draisine.optimal.better_minima import PERTURBATIONS, attained_minimum, beside_flat_points, beside_saddles, with_needles
+from draisine.optimal.better_minima import (
+    PERTURBATIONS,
+    attained_minimum,
+    beside_flat_points,
+    beside_inflections,
+    beside_saddles,
+    with_needles,
+)
 from draisine.optimal.default_limits import default_limit_reached, with_limits_about
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
@@ -24,7 +31,7 @@ from draisine.optimal.guess import Guess, PerturbedGuess
 from draisine.optimal.impulses import has_grown, impulse_of
 from draisine.optimal.interruption import keeping_the_best
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
-from draisine.optimal.mesh_cost import has_constant_intervals, mesh_cost
+from draisine.optimal.mesh_cost import has_constant_intervals, mesh_costs
 from draisine.optimal.mesh_search import NEAR_GUESS, MeshSolution, Task, same_size
 from draisine.optimal.phase_builder import build_phases
 from draisine.optimal.refinement import Refinement, next_meshes
@@ -46,10 +53,12 @@ Reals = NDArray[np.float64]
 REPAIRED = (Outcome.INFEASIBLE, Outcome.FAILED)
 SHARPER = 1e-3  # tolerance of IPOPT on refined meshes, relative to that of the motion
 LAST_NEEDLES, CONSIDERED = 3, 1e-5  # searches where a mesh is fine enough; relative gain that other controls promise
+SHARE = 0.1  # of the mean of what intervals may cost: cheaper ones stay
 SHARPENED = 6  # meshes whose errors are small enough, but which cost more
 IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
 OUT_OF_TIME = "Maximum_WallTime_Exceeded"  # of IPOPT
+ITERATED = "Maximum_Iterations_Exceeded"
 GIVEN_UP = {"User_Requested_Stop": "cost or unknowns went orders of magnitude beyond their sizes"}
 LEAST_SECONDS = 1e-3  # for a search that begins when the limit is reached: it ends after one iteration
 
@@ -81,21 +90,23 @@ def solve(
     without_end = False
     try:
         for seed in range(PERTURBATIONS if guess is None else 0):
-            if found.answer.outcome not in REPAIRED:
+            if not _led_nowhere(found, solver):
                 break
             other = task.once(schemes, PerturbedGuess(seed=seed), solver, progress, seconds)
             if other.answer.outcome in (*CONVERGED, Outcome.INTERRUPTED):
                 found = other
                 notes.append(f"the linear guess failed; PerturbedGuess(seed={seed}) was used")
-        if found.answer.outcome in REPAIRED:
+        if _led_nowhere(found, solver):
             found, more = by_feasible_motion(task, found, guess, solver, progress, seconds)
             notes += more
-        if found.answer.outcome in REPAIRED and guess is None:
+        if _led_nowhere(found, solver) and guess is None:
             found, more = with_other_parameters(task, found, solver, progress, seconds)
             notes += more
         if rescue and found.answer.outcome in (*REPAIRED, Outcome.TOO_MANY_ITERATIONS):
             found, more = by_feasible_point(task, found, solver, progress, seconds)
             notes += more
+        found, more = beside_inflections(task, found, solver, progress, seconds)
+        notes += more
         task, found = within_wider_limits(task, found, solver, progress, seconds)
         without_end = any(
             default_limit_reached(m, p.phase, p.duration) for m, p in zip(maneuver.phases, found.phases, strict=True)
@@ -108,7 +119,7 @@ def solve(
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
     first = found
-    if refine is not None and found.answer.outcome in CONVERGED and not without_end:
+    if refine is not None and found.answer.outcome in CONVERGED and (found.error > tolerance or not without_end):
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
     if found.answer.outcome in CONVERGED and not without_end:
@@ -124,6 +135,12 @@ def solve(
             notes.append(f"{UNATTAINED}: {impulse} {why}")
     names = find_conflicts(found.transcribed.nlp, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
     return replace(_solution(task, found, verified, tolerance, names, notes, seconds, rounds, began), refined=refine is not None)
+
+
+def _led_nowhere(found: MeshSolution, solver: Ipopt) -> bool:
+    """Whether a search failed by itself: limits of iterations or time that a user gives are kept."""
+    endless = found.answer.solver_status == ITERATED and solver.iterations >= Ipopt.iterations
+    return found.answer.outcome in REPAIRED or endless
 
 
 def _better(
@@ -205,6 +222,7 @@ def _refined(
     tried = sharpened = 0
     while True:
         judged = verified.verdict
+        violated = list(judged.violated)
         if rounds in IN_ARCS and rounds > tried and not (found.error <= target and judged.holds):
             tried = rounds
             try:
@@ -228,15 +246,19 @@ def _refined(
             if better is not found:
                 found, verified, needles, last = better, judged_anew, False, last + 1
                 continue
-            if sharpened == SHARPENED or not _constants_cost(task, found, verified, refine.tolerance):
+            costly = _costly(task, found, verified, refine.tolerance)
+            if sharpened == SHARPENED or not any(c.any() for c in costly):
                 return found, verified, rounds, []
-            target, sharpened, accurate = 0.1 * min(target, found.error), sharpened + 1, (found, verified, rounds)
+            sharpened, accurate = sharpened + 1, (found, verified, rounds)
+            if any(has_constant_intervals(p) for p in found.phases):
+                target = 0.1 * min(target, found.error)  # which shortens them
+            violated = [v | c for v, c in zip(judged.violated, costly, strict=True)]
         left = refine.seconds - (time.perf_counter() - began)
         if rounds > refine.rounds or left <= 0.0:
             return ended(_stopped_at(f"{refine.rounds} rounds" if left > 0.0 else f"{refine.seconds:g} s"))
         if found.error <= target and not judged.holds and not any(v.any() for v in judged.violated):
             target *= float(np.clip(0.3 * refine.tolerance / judged.worst, 1e-3, 0.1))
-        meshes = next_meshes(refine, found.phases, target, judged.violated, judged.overshot)
+        meshes = next_meshes(refine, found.phases, target, violated, judged.overshot)
         if not meshes or target < LEAST_ERROR:
             reached = f"{sum(len(p.errors) for p in found.phases)} intervals"
             return ended(f"refinement ended with {reached}: no finer mesh; see Refinement(most=…)")
@@ -270,13 +292,18 @@ def _refined(
         found, verified = finer, finer_verified
 
 
-def _constants_cost(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> bool:
-    """Whether intervals with constant controls, about jumps, cost more than this part: where conditions are so tight that a
-    switch a little earlier is dear, more than their lengths tell."""
-    if not any(has_constant_intervals(p) for p in found.phases):
-        return False
-    cost = mesh_cost(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
-    return cost is not None and cost > tolerance * max(abs(found.answer.objective), found.transcribed.nlp.objective_scale)
+def _costly(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> list[NDArray[np.bool_]]:
+    """The intervals of each phase that cost more than their share of this part of the cost; none if the mesh does not.
+
+    A polynomial that meets the equations may be far from the best control: where that is large for a moment, or jumps at a price
+    that nodes do not see; and where conditions are tight, a switch a little earlier is dear."""
+    costs = mesh_costs(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
+    none = [np.zeros(len(p.errors), dtype=bool) for p in found.phases]
+    size = tolerance * max(abs(found.answer.objective), found.transcribed.nlp.objective_scale)
+    if costs is None or not sum(float(part.sum()) for part in costs) > size:
+        return none
+    count = sum(len(part) for part in costs)
+    return [part > SHARE * size / count for part in costs]
 
 
 def _stopped_at(limit: str) -> str:

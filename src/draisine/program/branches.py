@@ -109,11 +109,11 @@ class _State:
 
     def use(self, programs: Mapping[str, Evaluated]) -> None:
         own = self.switching
-        self._arguments = programs.get("arguments") or _interpreted(own.arguments)
+        self._arguments = programs.get("arguments") or evaluated(own.arguments)
         self.has_rates = isinstance(own.dynamics, Program | LinearSolveProgram)
         if isinstance(own.dynamics, Program | LinearSolveProgram):
-            self._rates = programs.get("rates") or _interpreted(own.rates)
-            self._dynamics = programs.get("dynamics") or _interpreted(own.dynamics)
+            self._rates = programs.get("rates") or evaluated(own.rates)
+            self._dynamics = programs.get("dynamics") or evaluated(own.dynamics)
 
     def settled(self, chosen: Mapping[int, float]) -> tuple[Reals, Reals]:
         """All branches, with those of `chosen` given, and the arguments; inner switches come first, so that one sweep for each
@@ -142,7 +142,8 @@ class _State:
         return sign * np.asarray(self._rates(self.t + step, x, self.u, p))
 
 
-def _interpreted(program: Program | LinearSolveProgram | object) -> Evaluated:
+def evaluated(program: Program | LinearSolveProgram | object) -> Evaluated:
+    """The first result of a program, interpreted."""
     if isinstance(program, Program):
         return lambda t, x, u, p: np.asarray(interpret(program, [t], x, u, p)[0], dtype=float)
     assert isinstance(program, LinearSolveProgram)
