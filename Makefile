@@ -1,4 +1,4 @@
-# One command per wish; `make` alone lists them. All of them work from a fresh clone.
+# One target per task; `make` alone lists them. All of them work from a fresh clone.
 
 PYTHON ?= python3
 VENV   ?= .venv

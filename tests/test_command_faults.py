@@ -21,6 +21,10 @@ TWICE = [
     ("ensemble rolling_disk --over speed=1:2:3 --over speed=1,2", "--over speed is given twice"),
     ("ensemble rolling_disk --runs 3 --sample speed=normal(0,1) --sample speed=uniform(0,1)", "--sample speed is given twice"),
     ("map bicycle --over speed=1:2:3 --over speed=1:2:3", "--over speed is given twice"),
+    ("modes bicycle --speed 5 --at speed=6 --over trail=0.05:0.1:3", "speed is given twice, also by --at speed"),
+    ("steady bicycle --lean 0.1 --set lean=0.2 --speed 5", "lean is given twice, also by --set lean"),
+    ("lqr bicycle --speed 2 --at speed=3 --weight lean=10 --input-weight steer_torque=0.1", "speed is given twice, also by --at"),
+    ("certify rolling_disk --names a=b --names a=c", "--names a is given twice"),
 ]
 SWEEPS = [
     ("ensemble rolling_disk --over speed=3:8:0", "0 values; give between 1 and"),
@@ -47,6 +51,8 @@ SWEEPS = [
     ("simulate rolling_disk --step 0.1", "--step: auto chooses its steps; --tolerance sets them"),
     ("simulate rolling_disk --method rk4 --tolerance 1e-5", "--tolerance: rk4 has a fixed step; --step sets it"),
     ("turns bicycle --plot turns.gif", "'turns.gif' is not the file of a figure"),
+    ("export rolling_disk --lang c --speed 3", "start= is of a functional mock-up unit"),
+    ("export rolling_disk --lang c,octave --sped 3", "take the state as an argument"),
     ("ensemble rolling_disk --over speed=1:2:2 --threads -1", "threads is the number of cores to use"),
     ("ensemble rolling_disk --over speed=1:2:2 --threads 0", "threads is the number of cores to use"),
     (
@@ -273,6 +279,20 @@ def test_an_interruption_that_a_compiled_module_replaces_is_one():
         assert (done.returncode, done.stderr) == (130, "interrupted\n"), module
 
 
+@pytest.mark.parametrize("words", [["list"], ["--version"]])
+def test_an_interruption_while_python_ends_leaves_no_traceback(words):
+    code = (
+        "import atexit, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"sys.argv = ['draisine', *{words!r}]\n"
+        "from draisine.__main__ import run\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "sys.exit(run())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 @pytest.mark.parametrize("line", ["export damped_pendulum --lang c,fmu --out .", "equations damped_pendulum --out doc.html"])
 def test_what_cannot_be_written_leaves_nothing_behind(line, tmp_path):
     """A file that is cut off by a full disk would look like one that is complete."""
@@ -283,6 +303,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(line, tmp_path):
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python stores modules without noticing that they are cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
     assert done.returncode == 2 and "cannot write '" in done.stderr and "Traceback" not in done.stderr

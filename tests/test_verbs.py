@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.gallery.registry import Study
 from draisine.results.status import Ending
 
 FREE = {"speed": 4.6, "roll_rate": 0.5}
@@ -208,6 +209,10 @@ def test_bad_targets_are_named(bike, options, said):
 def test_a_name_is_no_model():
     with pytest.raises(TypeError, match=r"expected a model, got 'bicycle'; take one from the gallery"):
         dr.simulate("bicycle", 1.0)
+    study = Study("A study", {})
+    for verb in (dr.derive, dr.certify, lambda given: dr.simulate(given, 1.0), lambda given: dr.ensemble(given, 1.0, cases=2)):
+        with pytest.raises(TypeError, match=r"expected a model, got Study"):
+            verb(study)
     with pytest.raises(AttributeError, match=r"the gallery has no 'bicycel'; did you mean 'bicycle'\?"):
         dr.gallery.bicycel()
 

@@ -33,21 +33,24 @@ def called(program: Path, *arguments: str | Path, cwd: Path | None = None, **mor
     return done.stdout
 
 
+def pip(python: Path, command: str, *arguments: str | Path) -> None:
+    """What pip does for the environment of `python`: this one's pip, since to install pip takes longer than most of its work."""
+    called(Path(sys.executable), "-m", "pip", "--python", python, command, "--quiet", *arguments)
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment with the wheel that is made from the source distribution."""
     place = tmp_path_factory.mktemp("wheel")
-    venv.create(place / "environment", with_pip=True)
-    programs = place / "environment" / ("Scripts" if sys.platform == "win32" else "bin")
-    builder = place / "builder"
-    venv.create(builder, with_pip=True)
-    python = builder / programs.name / "python"
-    called(python, "-m", "pip", "install", "--quiet", "hatchling>=1.24")
-    called(python, "-m", "hatchling", "build", "-t", "sdist", "-d", place, cwd=ROOT)
+    for name in ("environment", "builder"):
+        venv.create(place / name, with_pip=False)
+    programs, builder = (place / name / ("Scripts" if sys.platform == "win32" else "bin") for name in ("environment", "builder"))
+    pip(builder / "python", "install", "hatchling>=1.24")
+    called(builder / "python", "-m", "hatchling", "build", "-t", "sdist", "-d", place, cwd=ROOT)
     (source,) = place.glob("draisine-*.tar.gz")
-    called(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", place / "wheels", source)
+    pip(builder / "python", "wheel", "--no-deps", "-w", place / "wheels", source)
     (wheel,) = (place / "wheels").glob("draisine-*.whl")
-    called(programs / "python", "-m", "pip", "install", "--quiet", wheel)
+    pip(programs / "python", "install", "--no-compile", wheel)  # what is imported is compiled then, the rest never
     return programs
 
 

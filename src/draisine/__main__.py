@@ -51,12 +51,24 @@ def _interrupt(number: int, _frame: Any) -> NoReturn:
 from draisine.cli.main import main  # noqa: E402 - takes a moment, in which Ctrl-C ends the process (`draisine/__init__.py`)
 
 
+def _exit_code() -> int:
+    """What the command line returns, or argparse raises."""
+    try:
+        return main()
+    except SystemExit as end:
+        if not isinstance(end.code, int):
+            raise
+        return end.code
+
+
 def run() -> int:
     """Run the command line; the exit status."""
     try:
         if signal.getsignal(signal.SIGINT) is _leave:
             signal.signal(signal.SIGINT, _interrupt)
-        code = main()
+        code = _exit_code()
+        if signal.getsignal(signal.SIGINT) is _interrupt:
+            signal.signal(signal.SIGINT, _leave)  # while Python ends
     except KeyboardInterrupt:
         _leave()
     except Exception:
@@ -65,7 +77,7 @@ def run() -> int:
         raise
     if code == WRONG and _interruptions:  # an error that took the place of the interruption
         code = INTERRUPTED
-    if code == INTERRUPTED:  # said by `main`; see `leave`
+    if code == INTERRUPTED:  # said by `main`; Python itself would end by the signal, after an interruption inside `exec`
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)

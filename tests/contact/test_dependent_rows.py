@@ -79,3 +79,39 @@ def test_modes_and_forces_agree_where_forces_are_not_determined() -> None:
     assert [c.modes for c in found[0]] == [c.modes for c in found[1]]
     assert sum(c.modes["b"] == c.modes["c"] == "stick" for c in found[0]) == 1
     np.testing.assert_allclose([c.time for c in found[0]], [c.time for c in found[1]], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_body_on_two_points_does_not_feel_one_beside_it(seed: int) -> None:
+    """Two free bodies are at one place by default, where a contact between their centers has no direction. All the same the
+    points of each are known to depend on each other, and while they do not touch one moves as it does alone."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(-0.2, 0.2, (2, 3))
+    inertia, friction = rng.uniform(0.02, 0.03, 3), rng.uniform(0.1, 0.6, 2)
+    start = {"stone_z": 0.45, "stone_vx": rng.normal(), "stone_vy": 0.5 * rng.normal(), "stone_vz": 0.0}
+    start |= dict(zip(("stone_wx", "stone_wy", "stone_wz"), 2 * rng.normal(size=3), strict=True))
+
+    def stone(m: dr.Model) -> dr.Model:
+        m.gravity(9.81)
+        body = m.body("stone", mass=0.64, inertia=tuple(inertia))
+        m.free(body)
+        for k, place in enumerate(places):
+            m.contact(f"end{k}", m.point(f"p{k}", body, tuple(place)), friction=friction[k])
+        return m
+
+    alone, both = stone(dr.Model("alone")), stone(dr.Model("both"))
+    ball = both.body("ball", mass=1.0, inertia=(0.02, 0.02, 0.02))
+    both.free(ball)
+    both.contact("floor", ball, radius=0.1, friction=0.3)
+    both.contact("between", ball, radius=0.1, on="stone", on_radius=0.1, friction=0.5)
+    apart = {"ball_x": 20.0, "ball_y": 0.0, "ball_z": 10.0, "ball_vx": 0.0, "ball_vy": 0.0, "ball_vz": 0.0}
+    tight = dr.methods.Auto(rtol=1e-10, atol=1e-12)
+    one = dr.simulate(alone, 1.2, start=start, method=tight, samples=40)
+    other = dr.simulate(
+        both, 1.2, start=start | apart | {"ball_wx": 3.0, "ball_wy": 0.0, "ball_wz": 0.0}, method=tight, samples=40
+    )
+    assert one.status.kind == other.status.kind, (one.status, other.status)
+    shown = min(one.time[-1], other.time[-1])
+    assert [c.modes["end0"] + c.modes["end1"] for c in one.modes] == [c.modes["end0"] + c.modes["end1"] for c in other.modes]
+    for name in ("stone_x", "stone_y", "stone_z", "stone_wx", "stone_wy", "stone_wz"):
+        np.testing.assert_allclose(one[name][one.time < shown], other[name][other.time < shown], rtol=0, atol=1e-6, err_msg=name)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.model.contact.dry_friction import dry_friction
 from draisine.program.equations import USUAL_PROGRAMS, Equations
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.report_values import evaluate_report
 from draisine.simulation.stepper.contact_field import contact_field, contact_margins
@@ -152,6 +153,70 @@ def test_forces_of_closed_contacts_give_the_motion_of_the_augmented_system(model
         contact_margins(s, False)
         margins = e.contact_margins([0.2], x, u, p)[0]
         np.testing.assert_allclose(s.modes.margins[: margins.size], margins, rtol=1e-7, atol=1e-8 * np.abs(margins).max())
+
+
+def spinning_machine(seed: int) -> dr.Model:
+    """A body that flies or lands, with random rotors: some on an arm that turns, some straight on the body."""
+    rng = np.random.default_rng(seed)
+    m = dr.Model("rotors")
+    m.gravity(9.81)
+
+    def moments(low: float) -> tuple[float, float, float]:
+        first, second = rng.uniform(low, 2.0 * low, 2)
+        return (first, second, float(rng.uniform(abs(first - second) + 0.1 * low, 0.9 * (first + second))))
+
+    def place(size: float) -> tuple[float, float, float]:
+        x, y, z = rng.uniform(-size, size, 3)
+        return (float(x), float(y), float(z))
+
+    hull = m.body("hull", mass=float(rng.uniform(1, 5)), inertia=moments(0.3), center_of_mass=place(0.3))
+    m.free(hull)
+    arm = m.body("arm", mass=float(rng.uniform(0.5, 2)), inertia=moments(0.05), center_of_mass=place(0.2))
+    m.revolute("hinge", hull, arm, axis=str(rng.choice(["x", "y", "z"])), at=place(0.5))
+    for k in range(int(rng.integers(1, 4))):
+        across, axis = float(rng.uniform(0.01, 0.05)), str(rng.choice(["x", "y", "z"]))
+        own = [across] * 3
+        own["xyz".index(axis)] = float(rng.uniform(0.2, 1.9)) * across
+        rotor = m.body(f"rotor_{k}", mass=float(rng.uniform(0.2, 1.0)), inertia=(own[0], own[1], own[2]))
+        m.revolute(f"spin_{k}", str(rng.choice(["hull", "arm"])), rotor, axis=axis, at=place(0.4))
+    m.contact("foot", m.point("toe", arm, place(0.5)), friction=0.5)
+    return m
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_merged_rotors_have_the_masses_and_forces_of_all_bodies(seed: int) -> None:
+    """Factors of the mass matrix and forces, formed with rotors merged into their carriers, against inverse dynamics of every
+    body; the angles of rotors do not enter them."""
+    e = dr.derive(spinning_machine(seed))
+    assert e.contact_system is not None and e.contact_terms is not None and isinstance(e.dynamics, LinearSolveProgram)
+    rng, n, u = np.random.default_rng(100 + seed), len(e.velocities), np.zeros(len(e.inputs))
+    p, names = e.default_parameters, [q.name for q in e.coordinates]
+    slots, terms = ([slot.name for slot in program.outputs] for program in (e.contact_system, e.contact_terms))
+    for _ in range(4):
+        x = random_state(e, rng)
+        x[len(names) : len(names) + n] *= 10.0
+        arguments = [0.2], x, u, p
+        mass, force = e.dynamics.matrix_at(*arguments)[:n, :n], _side(e.dynamics, *arguments)[:n]
+        found, known = e.contact_system(*arguments), e.contact_terms(*arguments)
+        lower = np.reshape(found[slots.index("lower")], (n, n)).T[::-1, ::-1]  # the last velocity first, by columns
+        lower = np.triu(lower, 1) + np.eye(n)
+        inverse, load = (np.asarray(found[slots.index(name)])[::-1] for name in ("inverse", "load"))
+        room = 1e-11 * np.abs(force).max()
+        np.testing.assert_allclose(lower @ np.diag(1.0 / inverse) @ lower.T, mass, rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(lower @ load, force, rtol=1e-9, atol=room)
+        np.testing.assert_allclose(np.reshape(known[terms.index("mass")], (n, n)), mass, rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(known[terms.index("force")], force, rtol=1e-9, atol=room)
+        turned = x.copy()
+        turned[[i for i, name in enumerate(names) if name.startswith("spin_")]] += rng.uniform(1.0, 2.0)
+        assert not np.array_equal(turned, x)
+        for name, one, other in zip(slots, found, e.contact_system([0.2], turned, u, p), strict=True):
+            assert np.array_equal(one, other, equal_nan=True), name
+
+
+def _side(dynamics: LinearSolveProgram, *arguments: object) -> Reals:
+    """The right side of the augmented system; of an iteration with compliance, that from zero."""
+    given = [*arguments, np.zeros(dynamics.size)] if dynamics.iterates else arguments
+    return np.asarray(dynamics.system(*given)[1])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("condition", [None, 2.6])

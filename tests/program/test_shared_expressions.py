@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from draisine.expr.tables import Table
-from draisine.program.shared_expressions import shared
+from draisine.program.shared_expressions import jacobian, shared
 
 
 def calls(function: ca.Function) -> list[str]:
@@ -56,6 +56,20 @@ def test_third_derivatives_of_tables_stay_calls() -> None:
     function = ca.Function("f", [x, weight], shared([third, ca.jacobian(bent, x)]))
     backward, forward = function(0.7, 2.0)
     assert float(backward) == pytest.approx(2 * 6 * 0.125, rel=1e-6) and float(forward) == pytest.approx(6 * 0.125, rel=1e-6)
+
+
+def test_what_is_linear_has_a_constant_jacobian() -> None:
+    """r = h″(x) v + k(x y): its Jacobian by v is h″ and does not mention v, though CasADi differentiates all calls on the way."""
+    knots = np.linspace(-2.0, 2.0, 21)
+    h, k = Table("h", knots, np.sin(knots), "spline"), Table("k", knots, np.cos(knots), "spline")
+    x, y, v = ca.SX.sym("x"), ca.SX.sym("y"), ca.SX.sym("v")
+    bent = ca.jacobian(ca.jacobian(h(x), x), x)
+    rate = ca.Function("rate", [x, y, v], shared([bent * v + ca.jtimes(k(x * y), ca.vertcat(x, y), ca.vertcat(v, 2 * v))]))
+    (along,) = [jacobian(rate(x, y, v), v)]
+    assert ca.depends_on(ca.jacobian(rate(x, y, v), v), v) and not ca.depends_on(along, v)
+    found = float(ca.Function("f", [x, y], [along])(0.7, 0.9))
+    first = float(k.at(0.63, orders=(1,)))
+    assert found == pytest.approx(float(h.at(0.7, orders=(2,))) + first * (0.9 + 2 * 0.7), rel=1e-13)
 
 
 def test_matrices_constants_and_free_symbols_stay() -> None:

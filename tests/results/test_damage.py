@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import subprocess
@@ -96,7 +97,12 @@ def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path, suffix)
     assert subprocess.run([sys.executable, "-m", "draisine", *words], capture_output=True, check=False).returncode == 0
     out.unlink()
     done = subprocess.run(
-        [sys.executable, "-m", "draisine", *words], capture_output=True, text=True, check=False, preexec_fn=limited
+        [sys.executable, "-m", "draisine", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python stores modules without noticing that they are cut off
+        preexec_fn=limited,
     )
     assert done.returncode == 2, done.stderr
     assert f"cannot write {str(out)!r}: File too large" in done.stderr and "Traceback" not in done.stderr

@@ -11,7 +11,8 @@ import sympy as sp
 
 import draisine as dr
 from draisine.numerics.spectrum import Spectrum
-from draisine.stability.critical import BEGINS, ENDS, Critical, critical_values
+from draisine.stability.bracket_solver import BEGINS, ENDS
+from draisine.stability.critical import Critical, critical_values
 from draisine.stability.mode_names import PAIR, ZERO
 
 S, L = sp.symbols("s lambda")
@@ -206,6 +207,21 @@ def test_beginning_and_end_of_an_oscillation() -> None:
     np.testing.assert_allclose([c.value for c in found], [0.0, 1.0], rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_rounding_makes_of_zero_is_zero(seed: int) -> None:
+    """λ² + 2 λ + 1 + s (1 − s), and A₀ s, in mixed coordinates: the value is 0.0, not 4e-17."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 4))
+    turn = np.linalg.qr(rng.standard_normal((n + 2, n + 2)))[0]
+    parts = [np.zeros((n + 2, n + 2)) for _ in range(3)]
+    parts[0][:2, :2] = [[0.0, 1.0], [-1.0, -2.0]]
+    parts[1][1, 0], parts[2][1, 0] = -1.0, 1.0
+    parts[1][range(2, n + 2), range(2, n + 2)] = rng.uniform(0.3, 2.0, n) * rng.choice([-1, 1], n)
+    given = Given(*[turn @ part @ turn.T for part in parts])
+    found = found_in(given, np.linspace(-0.2 - 0.3 * rng.random(), 0.6 + 0.3 * rng.random(), int(rng.integers(2, 60))))
+    assert len(found) == n + 1 and [c.value for c in found] == [0.0] * (n + 1)
+
+
 def test_what_rounding_does_is_bounded() -> None:
     """Eigenvalues of perturbed matrices stay within the bound, simple or multiple, in any units."""
     rng = np.random.default_rng(5)
@@ -219,6 +235,19 @@ def test_what_rounding_does_is_bounded() -> None:
         zero = np.abs(spectrum.values[0]) < 0.5
         assert (spectrum.zero[0] == zero).all(), (spectrum.values, spectrum.errors)
         assert (spectrum.cleaned[0][zero] == 0).all()
+
+
+def test_equal_eigenvalues_are_known_no_better_than_the_entries() -> None:
+    """v · 1, as of copies of a machine: where errors of the entries are as large as v, its eigenvalues are not known to grow."""
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        n, v, error = int(rng.integers(2, 5)), 10.0 ** rng.uniform(-18, -3), 10.0 ** rng.uniform(-17, -14)
+        moved = v * np.eye(n) + error * rng.uniform(-1, 1, (n, n))
+        spectrum = Spectrum.of(v * np.eye(n)[None], np.full((n, n), error))
+        grows = spectrum.growing[0]
+        assert grows.all() or spectrum.zero[0].all()
+        assert np.linalg.eigvals(moved).real.min() > 0 or not grows.any()
+        assert grows.all() or v < 100 * n * error
 
 
 # ---------------------------------------------------------------- machines

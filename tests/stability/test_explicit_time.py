@@ -90,3 +90,21 @@ def test_mathieu_is_periodic() -> None:
     rates = {x: v, v: -(float(mathieu_a(1, q)) / 4 - q / 2 * sp.cos(t)) * x}
     cycle = dr.stability.limit_cycle(dr.first_order("mathieu", rates, start={x: 0.0}), period=2 * math.pi)
     assert np.sort(cycle.multipliers.real) == pytest.approx([-1.0, -1.0], abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pulses_and_steps_are_no_steady_equations(seed: int) -> None:
+    """A force or a stiffness that is zero at almost any instant: a pulse of any width, a step, a window, a late ramp."""
+    rng = np.random.default_rng(seed)
+    at, width = float(10 ** rng.uniform(0, 2.5)), float(10 ** rng.uniform(-3, 0))
+    what = [
+        sp.exp(-(((t - at) / width) ** 2)),
+        sp.Piecewise((0, t < at), (1, True)),
+        sp.Piecewise((0, t < at), (1, t < at + width), (0, True)),
+        sp.Max(0, t - at),
+    ][seed % 4]
+    rates = {a: b, b: -a - b + u + what * (a if seed < 4 else 1)}
+    model = dr.first_order("late", rates, inputs=[u], outputs={"seen": a})
+    for call in calls(model).values():
+        with pytest.raises(dr.errors.ModelError, match="late depends on time itself"):
+            call()

@@ -259,3 +259,18 @@ def test_the_summary_says_between_which_values_which_modes_grow():
     assert undamped.splitlines()[1:] == ["  1 to 4: no mode grows, some neither grow nor decay"]
     repelled = dr.modes(oscillator, c=[-1.0, -0.5, 0.5, 1.0]).summary()
     assert repelled.splitlines()[-2:] == ["  -1 to 0: unstable, x oscillation grows", "  0 to 1: stable, all modes decay"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sweep_through_a_motion_where_the_heading_does_not_matter(seed: int) -> None:
+    """A bicycle leans against a push from the side, of a fixed direction; without it the heading may turn. Beside each motion by
+    itself."""
+    random = np.random.default_rng(seed)
+    fixed = {"speed": random.uniform(4.5, 5.8), "heading": 0.0}
+    most, free = random.uniform(20.0, 60.0), ("steer_torque", "pedal_torque")
+    bike = dr.gallery.bicycle()
+    swept = dr.modes(bike, over={"push": np.linspace(-most, most, 5)}, fixed=fixed, free=free, states=("lean", "steer"))
+    for push, row in zip(swept.values, swept.eigenvalues, strict=True):
+        alone = dr.steady(bike, {**fixed, "push": float(push) or 1e-9}, free=free).linearize(("lean", "steer")).essential()
+        np.testing.assert_allclose(np.sort_complex(row), np.sort_complex(alone.eigenvalues), rtol=0, atol=1e-8)
+    assert not swept.critical()

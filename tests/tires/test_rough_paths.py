@@ -108,6 +108,42 @@ def test_at_rest_the_forces_of_the_road_carry_the_weight(wheels: int) -> None:
     assert np.isfinite(rest.linearize().eigenvalues).all()
 
 
+@pytest.mark.parametrize("wheels", [2, 3])
+def test_augmented_equations_pass_the_knots_of_a_road(wheels: int) -> None:
+    """Where all velocities are states, their errors are residuals of constraints: these are no jumps, and the motion is that of
+    equations in independent velocities."""
+    model = machine(wheels, "linear", "line", "C", seed=wheels)
+    reduced, augmented = (dr.derive(model, formulation=f) for f in (dr.formulations.Reduced(), dr.formulations.Augmented()))
+    start = {"speed": 25.0, "frame_z": -0.007}
+    times = np.linspace(0.0, 0.4, 41)
+    exact = dr.simulate(reduced, 0.4, start=start, samples=times, method=dr.methods.DOP853(rtol=1e-12, atol=1e-13))
+    for tolerance in (1e-8, 1e-6):
+        method = dr.methods.DOP853(rtol=tolerance, atol=tolerance / 10)
+        run = dr.simulate(augmented, 0.4, start=start, samples=times, method=method)
+        assert run.status.complete, run.status
+        for name in ("frame_z", "pitch"):
+            np.testing.assert_allclose(run[name], exact[name], rtol=0, atol=100 * tolerance)
+    coarse = dr.simulate(augmented, 1.6, start=start, method=dr.methods.DOP853(rtol=1e-5, atol=1e-6))
+    assert coarse.status.complete, coarse.status
+
+
+FURTHER = [pytest.param(*case, marks=pytest.mark.further) for case in (("linear", "path"), (None, "circle"))]
+
+
+@pytest.mark.parametrize(("tire", "way"), [("brush", "line"), *FURTHER])
+def test_a_diagnosis_counts_the_freedoms_of_the_plane(tire: str | None, way: str) -> None:
+    """A road takes no freedom that a plane does not take: bodies of a machine on rough ground move as many ways."""
+    rough = machine(2 if tire is None else 3, tire or "linear", way, "A", seed=3)
+    if tire is None:
+        for name in ("rear", "front"):
+            rough = parts.replace(rough, name, tire=None)
+    plane = dr.Model.of(rough.freeze())
+    plane.ground(height=0.0)
+    found, wanted = (dr.diagnose(m) for m in (rough, plane))
+    counts = [(d.freedoms_of_position, d.freedoms_of_velocity) for d in (found, wanted)]
+    assert counts[0] == counts[1] and all(counts[0])
+
+
 @pytest.mark.parametrize("wheels", [3, 4])
 def test_a_round_path_is_the_circle(wheels: int) -> None:
     """The same road described by a table of the path and by the closed form of the circle."""

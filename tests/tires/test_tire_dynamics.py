@@ -15,7 +15,7 @@ from draisine.codegen.jit.kernel import compile_hoisted
 from draisine.dynamics.input_laws import with_laws
 from draisine.expr.parser import parse
 from draisine.model.contact.magic_formula import MagicFormula
-from draisine.model.contact.tires import BrushTire, LinearTire, Tire, softplus
+from draisine.model.contact.tires import BrushTire, LinearTire, Tire, TireState, softplus
 from draisine.model.files import from_toml, to_toml
 from draisine.program.interpreter import complex_step
 from draisine.program.linear_solve import LinearSolveProgram
@@ -289,6 +289,42 @@ def test_brush_forces_are_those_of_the_book() -> None:
     assert tire.forces(load, slip=-1.0).longitudinal == pytest.approx(-mu * load, rel=1e-12)  # locked
     combined = tire.forces(load, slip=-0.1, slip_angle=0.1)
     assert np.hypot(combined.longitudinal, combined.lateral) <= mu * load
+
+
+@pytest.mark.parametrize("tire", [LinearTire(5e4, friction=0.9), BRUSH, TIRE], ids=["linear", "brush", "magic"])
+@pytest.mark.parametrize("load", [0.0, 1e-9])
+def test_a_wheel_in_the_air_has_no_stiffness(tire: Tire, load: float) -> None:
+    """Neither forces nor their slopes by slips, at zero slip and beyond: friction has nothing to hold on to."""
+    slips = ca.SX.sym("slips", 2)
+    forces = tire.evaluate(ca, tire.numbers(None), TireState(load, slips[0], slips[1], 0.0, 20.0, 1.0))
+    both = ca.vertcat(forces.longitudinal, forces.lateral)
+    function = ca.Function("forces", [slips], [both, ca.jacobian(both, slips)])
+    for at in ([0.0, 0.0], [1e-7, -1e-7], [0.02, 0.1]):
+        force, slope = (value.full() for value in function(at))
+        assert abs(force).max() < 1e-5 and abs(slope).max() < 0.1 + 5e4 * load / 1e-6  # directions are smooth up to 1e-6 N
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stiffnesses_without_slip_are_those_given(seed: int) -> None:
+    """Slopes of the forces at zero slip, where differences of large numbers would cancel: of a brush tire C F_z/F_z0, of a linear
+    tire with friction its own; and far beyond friction they are zero, by the formula and by complex steps alike."""
+    rng = np.random.default_rng(seed)
+    stiff, load, nominal, mu = rng.uniform(2e4, 9e4), rng.uniform(800, 5000), rng.uniform(1000, 4000), rng.uniform(0.4, 1.2)
+    brush, linear = BrushTire(stiff, mu, 0.06, nominal), LinearTire(stiff, friction=mu)
+    # the part of friction that slips of 1e-10 and forces of 1e-6 N take, up to which directions are smooth
+    cases = (brush, stiff * load / nominal, 1e-10 * stiff / (mu * nominal)), (linear, stiff, 1e-6 / (mu * load))
+    for tire, wanted, near in cases:
+        along, across = ca.SX.sym("along"), ca.SX.sym("across")
+        c = tire.numbers(None)
+        forces = tire.evaluate(ca, c, TireState(load, along, across, 0.0, 20.0, 1.0))
+        slope = ca.Function(
+            "slope", [along, across], [ca.jacobian(ca.vertcat(forces.longitudinal, forces.lateral), ca.vertcat(along, across))]
+        )
+        np.testing.assert_allclose(slope(0.0, 0.0).full(), -wanted * np.eye(2), rtol=near + 1e-13, atol=0)
+        assert abs(slope(0.0, 50.0).full()[1, 1]) < 1e-12 * wanted
+        step = 1e-30
+        moved = tire.evaluate(np, c, TireState(load, 0.0 + 1j * step, 0.0, 0.0, 20.0, 1.0))
+        assert moved.longitudinal.imag / step == pytest.approx(-wanted, rel=near + 1e-13)
 
 
 def test_a_run_outside_of_the_ranges_of_a_tire_file_has_a_warning() -> None:

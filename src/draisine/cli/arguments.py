@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
 import draisine
@@ -31,12 +31,27 @@ def model_of(name: str) -> Model | Equations:
 def motion_of(given: argparse.Namespace, rest: list[str]) -> tuple[Model | Equations, dict[str, float], dict[str, float]]:
     """Model, targets and parameters of a command about motions. --set sets a parameter, or a target like those of --at."""
     model = model_of(given.model)
-    targets = {**targets_of(rest, vars(given)), **numbers_of(given.at, "--at")}
-    parameters: dict[str, float] = {}
     own = {p.name for p in (model if isinstance(model, Equations) else model.freeze()).parameters}
-    for name, value in numbers_of(given.set, "--set").items():
-        (parameters if name in own else targets)[name] = value
-    return model, targets, parameters
+    known = numbers_of(given.set, "--set")
+    parameters = {name: value for name, value in known.items() if name in own}
+    others = {name: value for name, value in known.items() if name not in own}
+    return model, given_once(motion_targets(given, rest), others, "--set"), parameters
+
+
+def motion_targets(given: argparse.Namespace, rest: list[str]) -> dict[str, float]:
+    """What fixes a motion: `--speed 5`, or `--at speed=5`."""
+    return given_once(targets_of(rest, vars(given)), numbers_of(given.at, "--at"), "--at")
+
+
+def given_once(targets: Mapping[str, float], others: Mapping[str, float], option: str) -> dict[str, float]:
+    """Targets and those of an option, which may not be the same.
+
+    >>> given_once({"speed": 5.0}, {"lean": 0.1}, "--at")
+    {'speed': 5.0, 'lean': 0.1}
+    """
+    for name in sorted(targets.keys() & others.keys()):
+        raise ArgumentError(f"{name} is given twice, also by {option} {name}; give it once")
+    return {**targets, **others}
 
 
 def targets_of(rest: list[str], options: Collection[str] = ()) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from draisine.cli.arguments import model_of, numbers_of, targets_of
+from draisine.cli.arguments import model_of, named_once, numbers_of, targets_of
 from draisine.cli.terminal import DONE, ENDED_EARLY, print_result
 from draisine.diagnostics.certify import certify
 from draisine.diagnostics.diagnosis import diagnose
@@ -28,13 +28,13 @@ def run_certify(given: argparse.Namespace, _: list[str]) -> int:
 
 def _correspondence(texts: list[str]) -> dict[str, str]:
     """Name in the first description → name in the second."""
-    found = {}
-    for text in (pair for pairs in texts for pair in pairs.split(",") if pair.strip()):
+    pairs = []
+    for text in (pair for several in texts for pair in several.split(",") if pair.strip()):
         first, sign, second = (part.strip() for part in text.partition("="))
         if not (first and sign) or second == "-":
             raise ArgumentError(f"--names {text!r}: write A=B, a name of the first description and one of the second")
-        found[first] = second
-    return found
+        pairs.append((first, second))
+    return named_once(pairs, "--names")
 
 
 def run_doctor(given: argparse.Namespace, rest: list[str]) -> int:

@@ -27,7 +27,7 @@ def add_list(commands: Any) -> None:
 
 def add_run(commands: Any) -> None:
     parser = commands.add_parser("run", help="run a study of the gallery and save its figures")
-    parser.add_argument("study", metavar="STUDY")
+    parser.add_argument("study", metavar="STUDY", help="a study of the gallery (`draisine list` shows all)")
     parser.add_argument(
         "--out", type=Path, default=Path("out"), metavar="DIR", help="folder for figures and trajectories (default out)"
     )
@@ -114,7 +114,7 @@ def add_doctor(commands: Any) -> None:
     parser = commands.add_parser(
         "doctor",
         help="what the constraints of a model do: freedoms, redundancy, integrability, index, singularities, controllability",
-        description="What the constraints of a model do: degrees of freedom, redundant and integrable constraints, "
+        description="Report what the constraints of a model do: degrees of freedom, redundant and integrable constraints, "
         "the index and the differentiations that reduce it, singular configurations nearby, conditioning of the "
         "independent velocities, symmetries, and controllability. The state may be set by name: --speed 5. Exit status 1 when "
         "nothing can move, 2 when the model has no consistent state.",
@@ -171,8 +171,8 @@ def add_equations(commands: Any) -> None:
     parser = commands.add_parser(
         "equations",
         help="a model's equations of motion as a document",
-        description="Picture, tree, parameters, constraints, and a listing of named formulas from the state to its derivative. "
-        "The picture's configuration may be set by name: --steer 0.3",
+        description="Write a document with picture, tree, parameters, constraints, and a listing of named formulas from the "
+        "state to its derivative. The picture's configuration may be set by name: --steer 0.3",
         epilog="example: draisine equations bicycle --out bicycle.html",
     )
     add_model(parser)
@@ -197,7 +197,7 @@ def add_draw(commands: Any) -> None:
     parser = commands.add_parser(
         "draw",
         help="a drawing of a model: bodies, joints, wheels, centers of mass",
-        description="A drawing of a model in one or two parallel projections. Its configuration may be set by name: "
+        description="Draw a model in one or two parallel projections. Its configuration may be set by name: "
         "--lean 0.1 --steer 0.3",
         epilog="example: draisine draw bicycle --steer 0.3 --out bicycle.svg",
     )
@@ -217,8 +217,8 @@ def add_report(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
         help="a complete report on a model in one document: HTML, and PDF where Chromium is installed",
-        description="Picture, tables, parameters, equations, certificate, diagnosis of the constraints, stability and a sample "
-        f"run of a model in one document that needs no network; {TARGETS} (of the sample run). Exit status 1 "
+        description="Write picture, tables, parameters, equations, certificate, diagnosis of the constraints, stability and a "
+        f"sample run of a model in one document that needs no network; {TARGETS} (of the sample run). Exit status 1 "
         "when a chapter could not be written or reports a problem.",
         epilog="example: draisine report bicycle --out bicycle.html --pdf",
     )
@@ -287,8 +287,13 @@ def add_warm(commands: Any) -> None:
         "warm",
         help="compile the stepping loops in advance",
         description="Compile the start solver and the loop of explicit methods, which every machine needs once, with "
-        "optimization; with --all also the loops of implicit methods and of ensembles. What is already compiled takes no time.",
+        "optimization; with --all also the loops of implicit methods, of switching forces, of contacts that open and of "
+        "ensembles. What is already compiled takes no time.",
         epilog="example: draisine warm --all",
     )
-    parser.add_argument("--all", action="store_true", help="also the loops of implicit methods and of ensembles")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="also the other loops",
+    )
     add_json(parser)

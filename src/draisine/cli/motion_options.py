@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from draisine.cli.options import REPEATED, TARGETS, add_json, add_model, add_motion, add_plot, seconds
+from draisine.cli.options import REPEATED, add_json, add_model, add_motion, add_plot, seconds
 
 SPEEDS = "speed=0:12:121"  # the default sweep of models that have a speed
 FREE = "inputs or parameters left free, separated by commas"
@@ -13,7 +13,7 @@ FREE = "inputs or parameters left free, separated by commas"
 
 def _parser(commands: Any, name: str, text: str, example: str = "") -> Any:
     """A command about the steady motions of a model."""
-    description = f"{text[0].upper()}{text[1:]}; {TARGETS}."
+    description = f"{text[0].upper()}{text[1:]}. Further quantities of the motion are set by name: --NAME VALUE."
     parser = commands.add_parser(name, help=text, description=description, epilog=f"example: {example}" if example else None)
     add_model(parser)
     add_motion(parser)
@@ -49,7 +49,7 @@ def add_critical(commands: Any) -> None:
 
 
 def add_steady(commands: Any) -> None:
-    parser = _linearized(commands, "steady", "the steady motion with named quantities fixed (--NAME VALUE)")
+    parser = _linearized(commands, "steady", "the steady motion with named quantities fixed")
     parser.add_argument("--free", default="", metavar="NAMES", help=FREE)
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 from draisine.bicycle.measured import read_bicycle
-from draisine.cli.arguments import model_of, motion_of, named_once, names_of, numbers_of, targets_of
+from draisine.cli.arguments import model_of, motion_of, motion_targets, named_once, names_of, numbers_of
 from draisine.cli.motion_options import SPEEDS
 from draisine.cli.sweeps import Sweeps
 from draisine.cli.terminal import DONE, bar, print_json, print_result, print_text, table
@@ -144,7 +144,7 @@ def run_lqr(given: argparse.Namespace, rest: list[str]) -> int:
             raise ArgumentError(f"lqr: give at least one {option} NAME=VALUE, e.g. {option} {example}")
     law = lqr(
         model_of(given.model),
-        {**targets_of(rest, vars(given)), **numbers_of(given.at, "--at")},
+        motion_targets(given, rest),
         weights=numbers_of(given.weight, "--weight"),
         input_weights=numbers_of(given.input_weight, "--input-weight"),
         states=names_of(given.states),

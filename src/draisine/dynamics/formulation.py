@@ -12,7 +12,7 @@ from draisine.dynamics.constraints.redundancy import RedundantRow, redundancy_me
 from draisine.dynamics.constraints.rows import ResidualBlock, Rows, row_multipliers
 from draisine.dynamics.constraints.singular_rows import coupled_groups, row_condition
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
-from draisine.dynamics.contact.point_contacts import PointOnSurface
+from draisine.dynamics.contact.point_contacts import PointOnSurface, SphereOnCurvedGround
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.forces import acts_without_inputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
@@ -194,7 +194,7 @@ class BaseFormulation(ABC):
         """Events of the model, then those given by the caller, then the ends of the validity of contacts."""
         given = self.mechanism.system.events
         own = (Event(w.name, str(w.expression), w.action, w.direction, w.description) for w in given)
-        followed = (_second_contact(c.name) for c in self.mechanism.followed_contacts)
+        followed = (_second_contact(c) for c in self.mechanism.followed_contacts)
         return (*own, *self.events, *followed, *_off_paths(self.mechanism))
 
     @property
@@ -271,10 +271,11 @@ class BaseFormulation(ABC):
         return Program.build(f"{m.system.name}_inverse_dynamics", inputs, outputs, shared=m.templates.skip_global_cse)
 
 
-def _second_contact(wheel: str) -> Event:
-    """A wheel comes to a hollow that is sharper than itself."""
-    what = f"wheel {wheel!r} touches the ground at a second place"
-    return Event(f"{wheel}_second_contact", f"clearance({wheel})", "stop", -1, what, "GROUND_TOO_SHARP")
+def _second_contact(contact: WheelOnGround | SphereOnCurvedGround) -> Event:
+    """A wheel or a sphere comes to a hollow that is sharper than itself."""
+    name, kind = contact.name, "wheel" if isinstance(contact, WheelOnGround) else "sphere"
+    what = f"{kind} {name!r} touches the ground at a second place"
+    return Event(f"{name}_second_contact", f"clearance({name})", "stop", -1, what, "GROUND_TOO_SHARP")
 
 
 def _off_paths(mechanism: Mechanism) -> Iterator[Event]:

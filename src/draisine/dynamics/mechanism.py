@@ -28,6 +28,7 @@ from draisine.dynamics.constraints.rows import (
 )
 from draisine.dynamics.contact.ground_contacts import WheelOnFeature, WheelOnGround
 from draisine.dynamics.contact.joint_contacts import JointContact, JointStop, joint_contacts
+from draisine.dynamics.contact.point_contacts import SphereOnCurvedGround
 from draisine.dynamics.contact.residual_contacts import ResidualContact, residual_contacts
 from draisine.dynamics.contact.resistances import ResistanceOfContact, contact_resistances
 from draisine.dynamics.contact.rolling import (
@@ -64,9 +65,11 @@ from draisine.model.contact.laws import Rolling
 from draisine.model.contact.tires import Tire
 from draisine.model.items import Ball, Float, ResidualConstraint
 from draisine.model.system import System
+from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.equations import Constraint, Kind, Quantity
 
 SAMPLES = 64  # configurations at which choices of independent velocities are compared
+_PLACES = 1687  # seed of the places of free bodies
 _AWAY = 9  # samples that need not be admissible, with which derivatives are compared
 
 
@@ -144,9 +147,9 @@ class Mechanism:
         return [c for c in self.residual_contacts if c.friction is not None]
 
     @cached_property
-    def followed_contacts(self) -> list[WheelOnGround]:
-        """Wheels on curved ground, whose one contact point may not be able to follow it."""
-        return [c for c in self.residual_contacts if isinstance(c, WheelOnGround) and followed(c)]
+    def followed_contacts(self) -> list[WheelOnGround | SphereOnCurvedGround]:
+        """Wheels and spheres on curved ground, whose one contact point may not be able to follow it."""
+        return [c for c in self.residual_contacts if isinstance(c, WheelOnGround | SphereOnCurvedGround) and followed(c)]
 
     @cached_property
     def rows(self) -> list[Rows]:
@@ -179,20 +182,20 @@ class Mechanism:
 
     @cached_property
     def coordinates(self) -> tuple[Quantity, ...]:
-        """Names, units and defaults; the contact point of a wheel on curved ground is by default below its hub."""
+        """Names, units and defaults; the contact point of a wheel or sphere on curved ground is by default below its center."""
         found = self.system.coordinates
         defaults = self._with_contacts_under_hubs(np.array([[c.default for c in found]]))[0] if found else []
         return tuple(Quantity(c.name, c.unit, "", float(d)) for c, d in zip(found, defaults, strict=True))
 
     def _with_contacts_under_hubs(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The configurations with the contact points of wheels on curved ground below their hubs, as initial guesses."""
+        """The configurations with the contact points on curved ground below their hubs and centers, as initial guesses."""
         if not self.system.ground.curved or not self.residual_contacts:
             return points
         found = points.copy()
         names = self.scope.coordinates
-        for contact in [c for c in self.residual_contacts if isinstance(c, WheelOnGround)]:
+        for contact in [c for c in self.residual_contacts if isinstance(c, WheelOnGround | SphereOnCurvedGround)]:
             hub = ca.Function("hub", [self.scope.q, self.scope.p], [ca.vertcat(*contact.center[:2])])
-            columns = [names.index(c.name) for c in contact.wheel.place]
+            columns = [names.index(c.name) for c in contact.place]
             found[:, columns] = [hub(q, self.default_parameters).full()[:, 0] for q in points]
         return found
 
@@ -321,8 +324,14 @@ class Mechanism:
         return self._sampler.at(matrix, *self.sampled)
 
     def open_configurations(self, count: int) -> NDArray[np.float64]:
-        """Random configurations that need not satisfy the constraints."""
-        return self._with_contacts_under_hubs(sample_coordinates(self.system, count))
+        """Random configurations that need not satisfy the constraints. Behind the first, the default, free bodies are at random
+        places: where two of them are at one place, contacts between them have no direction."""
+        found, random = sample_coordinates(self.system, count), UniformNumbers(_PLACES)
+        index = {c.name: i for i, c in enumerate(self.system.coordinates)}
+        steps = [step for joint in self.system.joints for step in joint.chain]
+        for name in (name for step in steps if isinstance(step, Float) for name in step.position):
+            found[1:, index[name]] += random.uniform(-self.length, self.length, max(count - 1, 0))
+        return self._with_contacts_under_hubs(found)
 
     def at_configurations(self, matrix: ca.SX, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """A matrix of (t, q, p) at some configurations, at time 0."""

@@ -419,7 +419,7 @@ class ReportBuilder:
     def _check_known(self, event: Event, others: frozenset[str]) -> None:
         """Refuse names that are no frames either, which measures take."""
         s = self.mechanism.system
-        groups = (s.bodies, s.points, s.wheels, s.edges, s.joints, s.surface_contacts)
+        groups = (s.bodies, s.points, s.wheels, s.edges, s.joints, s.surface_contacts, s.point_contacts)
         frames = {GROUND, *(item.name for group in groups for item in group)}
         for name in sorted(others - {parameter.name for parameter in s.dependent_parameters}):
             if not all(part in frames for part in name.split(".")):

@@ -17,6 +17,7 @@ from draisine.expr.expression import Expr, Name
 from draisine.expr.tree import Call, walk
 from draisine.model.contact.laws import Rolling
 from draisine.model.contact.tires import Tire
+from draisine.model.contact_items import Wheel
 from draisine.model.items import GROUND, Float, Glide, Joint, Rotate, Translate
 from draisine.numerics.uniform_numbers import UniformNumbers
 from draisine.program.equations import Equations, GroundPose, Structure, ValidRange
@@ -57,17 +58,17 @@ def with_structure(equations: Equations, mechanism: Mechanism) -> Equations:
 
 
 def _second_contacts(mechanism: Mechanism) -> Program | None:
-    """(t, q, p) → for each wheel on curved ground, what the status says where it would touch at a second place."""
-    scope, wheels = mechanism.scope, mechanism.followed_contacts
-    if not wheels:
+    """(t, q, p) → for each wheel or sphere on curved ground, what the status says where it would touch at a second place."""
+    scope, contacts = mechanism.scope, mechanism.followed_contacts
+    if not contacts:
         return None
     inputs: dict[str, tuple[ca.SX, list[str]] | ca.SX] = {
         "t": scope.t,
         "q": (scope.q, scope.coordinates),
         "p": (scope.p, scope.parameters),
     }
-    details = ca.vertcat(*[second_contact(wheel) for wheel in wheels])
-    labels = [f"{wheel.name}.{name}" for wheel in wheels for name in DETAILS]
+    details = ca.vertcat(*[second_contact(contact) for contact in contacts])
+    labels = [f"{contact.name}.{name}" for contact in contacts for name in DETAILS]
     # it runs where a run ends, once
     return Program.build(f"{mechanism.system.name}_second_contacts", inputs, {"details": (details, labels)}, shared=True)
 
@@ -239,7 +240,8 @@ def _ground_pose(mechanism: Mechanism, root: Link) -> GroundPose | None:
     carried = [link for link in mechanism.links if link.root is root]
     coordinates = [c.name for link in carried for c in link.joint.coordinates]
     bodies = {link.name for link in carried}
-    places = [(x.name, y.name) for w in system.wheels if system.ground.curved and w.body in bodies for x, y in [w.place]]
+    own = [c for c in system.placed if (c.body if isinstance(c, Wheel) else mechanism.measures.locate(c.point)[0]) in bodies]
+    places = [(x.name, y.name) for contact in own for x, y in [contact.place]]
     position, heading = _leading_coordinates(root)
     if not heading and not any(position):
         return None

@@ -36,9 +36,8 @@ class Wheel(NamedTuple):
 
     @property
     def place(self) -> tuple[Coordinate, Coordinate]:
-        """Contact position on curved ground: surface parameters x and y, determined by the contact constraints."""
-        x, y = (Coordinate(f"{self.name}_place_{axis}", f"{self.name}_place_{axis}_rate", "m") for axis in "xy")
-        return x, y
+        """Contact position on curved ground."""
+        return _place(self.name)
 
     @property
     def lags(self) -> tuple[Coordinate, ...]:
@@ -78,6 +77,16 @@ class PointContact(NamedTuple):
     def usual(self) -> tuple[bool, bool]:
         """Closed by default, and sticking."""
         return True, True
+
+    @property
+    def on_ground(self) -> bool:
+        """Whether it touches the ground, and no body."""
+        return self.on == GROUND and self.on_radius is None
+
+    @property
+    def place(self) -> tuple[Coordinate, Coordinate]:
+        """Contact position of a sphere on curved ground."""
+        return _place(self.name)
 
     def amounts(self) -> dict[str, Expr]:
         """Lengths and coefficients, by name."""
@@ -231,6 +240,12 @@ class SurfaceContact(NamedTuple):
     @property
     def lags(self) -> tuple[Coordinate, ...]:
         return _lags(self.name, self.contact)
+
+
+def _place(name: str) -> tuple[Coordinate, Coordinate]:
+    """Surface parameters x and y of a contact, which its constraints determine."""
+    x, y = (Coordinate(f"{name}_place_{axis}", f"{name}_place_{axis}_rate", "m") for axis in "xy")
+    return x, y
 
 
 def _lags(name: str, law: TangentialLaw | None) -> tuple[Coordinate, ...]:

@@ -30,6 +30,7 @@ class GroundFeature(NamedTuple):
     vertices: tuple[Vertex, ...]
     begins: bool = True  # whether a plane begins at its first vertex …
     ends: bool = True  # … and ends at its second one, or goes on
+    corners: tuple[bool, bool] = (False, False)  # whether it meets the next plane in a concave corner there
 
     @property
     def is_edge(self) -> bool:
@@ -65,14 +66,14 @@ def features_of(profile: Sequence[Vertex], values: Mapping[str, float]) -> tuple
             )
         if x1 == x0 and k in (0, count - 1):
             raise ModelError("profile of the ground: its first and last plane go on without end and cannot be vertical")
+    triples = zip(points, points[1:], points[2:], strict=False)
+    turns = [(x1 - x0) * (z2 - z1) - (z1 - z0) * (x2 - x1) for (x0, z0), (x1, z1), (x2, z2) in triples]  # negative: stands out
+    for (x1, z1), turn in zip(points[1:], turns, strict=False):
+        if turn == 0.0:
+            raise ModelError(f"profile of the ground: vertex ({x1:g}, {z1:g}) lies between its neighbors; leave it out")
     for k in range(count):
-        pair = (profile[k], profile[k + 1])
-        found.append(GroundFeature(f"plane_{k + 1}", pair, k > 0, k < count - 1))
-        if k < count - 1:
-            (x0, z0), (x1, z1), (x2, z2) = points[k : k + 3]
-            turn = (x1 - x0) * (z2 - z1) - (z1 - z0) * (x2 - x1)  # downward where it stands out
-            if turn < 0.0:
-                found.append(GroundFeature(f"edge_{k + 1}", (profile[k], profile[k + 1], profile[k + 2])))
-            elif turn == 0.0:
-                raise ModelError(f"profile of the ground: vertex ({x1:g}, {z1:g}) lies between its neighbors; leave it out")
+        corners = (k > 0 and turns[k - 1] > 0.0, k < count - 1 and turns[k] > 0.0)
+        found.append(GroundFeature(f"plane_{k + 1}", (profile[k], profile[k + 1]), k > 0, k < count - 1, corners))
+        if k < count - 1 and turns[k] < 0.0:
+            found.append(GroundFeature(f"edge_{k + 1}", (profile[k], profile[k + 1], profile[k + 2])))
     return tuple(found)

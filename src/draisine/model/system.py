@@ -27,7 +27,6 @@ from draisine.model.contact_items import (
 )
 from draisine.model.ground_profile import features_of
 from draisine.model.items import (
-    GROUND,
     NOTHING,
     Body,
     Coordinate,
@@ -152,9 +151,15 @@ class System:
 
     @property
     def massless(self) -> tuple[Coordinate, ...]:
-        """Surface parameters: the user's, and contact positions of wheels on curved ground."""
-        positions = [c for wheel in self.wheels for c in wheel.place] if self.ground.curved else []
-        return (*self.surface_parameters, *positions)
+        """Surface parameters: the user's, and contact positions on curved ground."""
+        return (*self.surface_parameters, *(c for contact in self.placed for c in contact.place))
+
+    @property
+    def placed(self) -> tuple[Wheel | PointContact, ...]:
+        """Contacts whose place on curved ground is part of the state: wheels and spheres. A point is above its own place."""
+        if not self.ground.curved:
+            return ()
+        return (*self.wheels, *(c for c in self.point_contacts if c.on_ground and c.radius != NOTHING))
 
     @property
     def velocities(self) -> tuple[Velocity, ...]:
@@ -192,7 +197,7 @@ class System:
         """The same of points and spheres; a point touches planes only."""
         found: list[PointContact] = []
         for point in self.point_contacts:
-            if not self.ground.profile or point.on != GROUND or point.on_radius is not None:
+            if not self.ground.profile or not point.on_ground:
                 found.append(point)
                 continue
             for feature in features_of(self.ground.profile, self.parameter_values()):
@@ -203,8 +208,7 @@ class System:
     @property
     def has_ground(self) -> bool:
         """Whether anything may touch the ground: wheels, knife edges, points."""
-        points = any(contact.on == GROUND and contact.on_radius is None for contact in self.point_contacts)
-        return bool(self.wheels or self.edges) or points
+        return bool(self.wheels or self.edges) or any(contact.on_ground for contact in self.point_contacts)
 
     def touches(self, wheel: Wheel) -> bool:
         """Whether the contact of a wheel is modeled by residual constraints: all but ideal rolling on a plane at rest."""

@@ -100,8 +100,12 @@ def _check_names(system: System) -> None:
     rows += [(f"{e.name}_{row}", f"a constraint of knife edge {e.name!r}") for e in system.edges for row in ("across", "normal")]
     own = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2", "along", "across")
     rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.surface_contacts for row in own]
-    touches = ("normal", "along", "across")
-    rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.point_contacts for row in touches]
+    touches, placed = ("normal", "along", "across"), (*own[:3], *own[5:])
+    rows += [
+        (f"{c.name}_{row}", f"a constraint of contact {c.name!r}")
+        for c in system.point_contacts
+        for row in (placed if c in system.placed else touches)
+    ]
     rows += [(f"{c.name}_normal", f"a constraint of stop {c.name!r}") for c in system.stops]
     rows += [(f"{c.name}_along", f"a constraint of friction {c.name!r}") for c in system.joint_frictions]
     rows += [
@@ -323,7 +327,7 @@ def _check_profile(system: System) -> None:
                 f"wheel {wheel.name!r}: contact laws are not available on a ground profile with edges; leave out contact="
             )
     for contact in system.point_contacts:
-        if contact.on == GROUND and contact.on_radius is None and (contact.friction is None or contact.lands_where is not None):
+        if contact.on_ground and (contact.friction is None or contact.lands_where is not None):
             raise ModelError(
                 f"contact {contact.name!r}: on a ground profile with edges it opens where a plane ends; give friction, and leave "
                 "out lands_where"

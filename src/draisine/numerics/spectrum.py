@@ -8,9 +8,9 @@ its product with their distance holds. A real or imaginary part below the bound 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,11 @@ class Spectrum:
             values[good], errors[good], right[good], left[good] = some.values, some.errors, some.right, some.left
         return Spectrum(matrices, values, errors, right, left)
 
+    @staticmethod
+    def joined(spectra: Sequence[Spectrum]) -> Spectrum:
+        """The points of all, one after the other."""
+        return Spectrum(*(np.concatenate([getattr(one, part.name) for one in spectra]) for part in fields(Spectrum)))
+
     def taken(self, order: NDArray[np.int64]) -> Spectrum:
         """The modes of each point in another order (points, modes)."""
         values, errors = np.take_along_axis(self.values, order, axis=1), np.take_along_axis(self.errors, order, axis=1)
@@ -66,11 +71,8 @@ class Spectrum:
 
     def merged(self, other: Spectrum, order: NDArray[np.int64]) -> Spectrum:
         """The points of both, in an order of all of them."""
-
-        def both(name: str) -> Any:
-            return np.concatenate([getattr(self, name), getattr(other, name)])[order]
-
-        return Spectrum(*(both(part.name) for part in fields(self)))
+        both = Spectrum.joined((self, other))
+        return Spectrum(*(getattr(both, part.name)[order] for part in fields(self)))
 
     @cached_property
     def growing(self) -> Flags:
@@ -122,7 +124,8 @@ def _bounded_eigenvalues(matrices: Array, floor: Array | None) -> tuple[Complex,
     distance = np.abs(values[:, :, None] - values[:, None, :])
     distance[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = np.inf
     nearest = np.maximum(np.minimum(distance.min(axis=2), size), EPS * size)
-    errors = SAFETY * np.minimum(bound, np.sqrt(bound * nearest))
+    error = known.sum(axis=2).max(axis=1, initial=0.0)[:, None] + ROUNDING * size  # equal eigenvalues move by as much, at least
+    errors = SAFETY * np.minimum(bound, np.maximum(np.sqrt(bound * nearest), error))
     return values.astype(complex), errors, right.astype(complex), left
 
 

@@ -93,8 +93,7 @@ def _excess(solution: PhaseSolution, run: Simulated, p: Reals) -> Reals:
         gained += lower
     inside = np.diff(samples.intervals) == 0
     strips = np.where(inside, np.diff(samples.times) * (gained[1:] + gained[:-1]) / 2, 0.0)
-    by_interval = np.bincount(samples.intervals[:-1], weights=strips, minlength=len(solution.grid.breaks) - 1)
-    return np.asarray(by_interval, dtype=float)
+    return np.asarray(np.bincount(samples.intervals[:-1], strips, len(solution.grid.breaks) - 1), dtype=np.float64)
 
 
 def _zeros_of_magnitudes(solution: PhaseSolution, run: Simulated, p: Reals) -> list[list[Reals]]:

@@ -55,7 +55,7 @@ def aerodynamics(
     v: list[Expr] = [Call(f"body_velocity_{axis}", (Name(name),)) for axis in "xyz"]
     if wind:
         blown = [
-            m.input(own.offer(f"wind_{axis}", own.named(f"wind_{axis}")), "m/s", f"velocity of the air along the world's {axis}")
+            own.input(f"wind_{axis}", own.named(f"wind_{axis}"), "m/s", f"velocity of the air along the world's {axis}")
             for axis in "xy"
         ]
         for k, axis in enumerate("xyz"):

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name, Number, did_you_mean
+from draisine.expr.units import parse_unit
 from draisine.parts.design_pose import ZERO, Pose, pose_of_point, turned
 from draisine.parts.record import Part
 
@@ -72,10 +73,10 @@ class Assembly:
         known = self.model._items["inputs"].get(name)
         if known is None:
             self.model.input(name, unit, description)
-        elif known.unit != unit:
+        elif parse_unit(known.unit) != parse_unit(unit):
             raise ModelError(
                 f"part {self.name!r}: its input {name!r} ({description}) has the unit {unit or '1'!r}, but the model has one "
-                f"of this name in {known.unit or '1'!r}; give another name"
+                f"of this name in {known.unit or '1'!r}; give another name, or both the same unit"
             )
         return Name(self.offer(role, name))
 
@@ -104,8 +105,9 @@ class Assembly:
         ]
         return found[0], found[1], found[2]
 
-    def inertia(self, given: Mapping[str, Amount] | Sequence[Amount], pitch: Expr = ZERO) -> dict[str, Expr]:
-        """Moments of inertia as parameters NAME_ixx, …, given in design axes and converted to axes that are pitched to them."""
+    def inertia(self, given: Mapping[str, Amount] | Sequence[Amount], pitch: Expr = ZERO, of: str = "") -> dict[str, Expr]:
+        """Moments of inertia as parameters NAME_ixx, …, given in design axes and converted to axes that are pitched to them; as
+        NAME_OF_ixx, … those `of` a further body of the part."""
         if isinstance(given, str) or not hasattr(given, "__len__"):
             raise ModelError(f"inertia of part {self.name!r}: give (xx, yy, zz) or a table with xx, yy, zz, zx; got {given!r}")
         listed: Sequence[Any] = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
@@ -116,7 +118,12 @@ class Assembly:
             raise ModelError(f"inertia of part {self.name!r}: give (xx, yy, zz) or a table with xx, yy, zz, zx; got {given!r}")
         about = {"xx": "about x", "yy": "about y", "zz": "about z"}
         made = {
-            key: self.parameter(f"i{key}", value, "kg*m^2", f"{about.get(key, 'product of inertia')}, at the center of mass")
+            key: self.parameter(
+                f"{of}_i{key}" if of else f"i{key}",
+                value,
+                "kg*m^2",
+                f"{about.get(key, 'product of inertia')}, at the center of mass",
+            )
             for key, value in entries.items()
         }
         return turned(made, pitch)

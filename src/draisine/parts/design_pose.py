@@ -33,6 +33,11 @@ class Pose:
     base_pitch: Expr = ZERO  # of the axes of the body
 
     @property
+    def upright(self) -> list[tuple[str, Expr]]:
+        """The orientation, relative to the body, of axes that are those of the design position."""
+        return [] if self.base_pitch == ZERO else [("y", minus(self.base_pitch))]
+
+    @property
     def placed(self) -> dict[str, Any]:
         """Where a joint at this frame is, as arguments of the builders of joints."""
         return {"at": self.at, "orientation": list(self.orientation)}

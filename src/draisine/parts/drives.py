@@ -23,15 +23,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Call, Expr, Name, Number, asin, atan2, max, min, sqrt
+from draisine.expr.expression import Call, Expr, Name, asin, atan2, max, min, sqrt
 from draisine.parts.assembly import Assembly, part
-from draisine.parts.design_pose import ZERO, Pose
+from draisine.parts.design_pose import Pose, times
 
 if TYPE_CHECKING:
     from draisine.model.quantities import Amount
     from draisine.parts.assembly import Mount
-
-ONE = Number(1.0)
 
 
 def _spin_of(own: Assembly, wheel: str) -> str:
@@ -96,7 +94,7 @@ def _belt(
     large = own.parameter("sprocket", sprocket, "m", "pitch radius of the sprocket, on the wheel")
     pull = own.input("torque", torque, "N*m", "torque of the engine on the pinion of the chain, positive forward")
     gear = own.parameter("ratio", ratio, "", "of the torque on the pinion to the input")
-    pull = pull if ratio == 1.0 or gear == ZERO else gear * pull
+    pull = times(gear, pull)
     angle = Name(_spin_of(own, wheel))
     arm = _joint_of(own, wheel)
     total, hub = _wheel_in(own, pose, arm, angle)
@@ -163,7 +161,7 @@ def shaft(own: Assembly, wheel: Mount, *, ratio: Amount = 1.0, torque: str = "dr
     """
     pull = own.input("torque", torque, "N*m", "torque of the engine on the shaft, positive forward")
     gear = own.parameter("ratio", ratio, "", "of the torque on the wheel to the input")
-    own.model.generalized_force(_spin_of(own, str(wheel)), pull if ratio == 1.0 else gear * pull, name=own.named("pull"))
+    own.model.generalized_force(_spin_of(own, str(wheel)), times(gear, pull), name=own.named("pull"))
 
 
 @part

@@ -41,7 +41,7 @@ def _steered(
     m.revolute(own.offer("steer", steer), pose.body, body, axis="z", span=(-0.6, 0.6), **pose.placed)
     if torque:
         m.generalized_force(
-            steer, m.input(own.offer("torque", torque), "N*m", "torque of the frame (or rider) on the fork, positive to the left")
+            steer, own.input("torque", torque, "N*m", "torque of the frame (or rider) on the fork, positive to the left")
         )
     return Pose(body, (ZERO, ZERO, ZERO), (), pose.position, pose.pitch)
 
@@ -128,7 +128,7 @@ def telescopic_fork(
         lower,
         mass=own.parameter("lower_mass", lower_mass, "kg", "mass of what slides, without the wheel"),
         center_of_mass=middle,
-        inertia=Assembly(m, lower).inertia(lower_inertia, pose.pitch),
+        inertia=own.inertia(lower_inertia, pose.pitch, "lower"),
         shapes=lower_shapes or legs[1],
     )
     slide = own.offer("travel", own.named("travel"))
@@ -194,7 +194,7 @@ def leading_link_fork(
         link,
         mass=own.parameter("link_mass", link_mass, "kg", "mass of the link, without the wheel"),
         center_of_mass=center,
-        inertia=Assembly(m, link).inertia(link_inertia, pose.pitch),
+        inertia=own.inertia(link_inertia, pose.pitch, "link"),
         shapes=link_shapes or swinging(reach),
     )
     swing = own.offer("travel", own.named("travel"))

@@ -64,6 +64,9 @@ def frame(
         ahead = plus(base, behind)
         at["head"] = (ahead if tilt == ZERO else ahead - high * tan(tilt), ZERO, high)
     for role, given in pairs(points, f"points of part {own.name!r}"):
+        if role in (*at, "body"):
+            made = "the body" if role == "body" else "the frame of the steering axis"
+            raise ModelError(f"points of part {own.name!r}: {role!r} is the name of {made}; give the point another one")
         at[role] = own.position(role, given)
     if not shapes and {"head", "pivot"} <= at.keys():
         shapes = motorcycle_frame(at["head"], at["pivot"])
@@ -191,8 +194,7 @@ def trailer(
         inertia=own.inertia(inertia),
         shapes=shapes,
     )
-    level = [] if pose.base_pitch == ZERO else [("y", minus(pose.base_pitch))]
-    place: dict[str, Any] = {"at": pose.at, "orientation": level}
+    place: dict[str, Any] = {"at": pose.at, "orientation": pose.upright}
     if joint == "spherical":
         if damping != 0:
             raise ModelError(f"part {own.name!r}: a spherical hitch has no yaw angle to damp; take joint='universal' or 'yaw'")

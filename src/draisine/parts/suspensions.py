@@ -147,7 +147,7 @@ def strut(
     )
     at = in_body(pose, own.position("axle", axle, "axle, in the design position"))
     slide = own.offer("travel", own.named("travel"))
-    m.prismatic(slide, pose.body, body, axis="z", at=at, span=(-0.1, 0.1))
+    m.prismatic(slide, pose.body, body, axis="z", at=at, orientation=pose.upright, span=(-0.1, 0.1))
     own.frame("axle", body, (0, 0, 0))
     stiffness = (25e3 if spring is None else 0.0) if stiffness is None else stiffness
     damping = (1500.0 if damper is None else 0.0) if damping is None else damping

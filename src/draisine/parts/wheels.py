@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name, hypot
 from draisine.parts.assembly import Assembly, part
-from draisine.parts.design_pose import ZERO
+from draisine.parts.design_pose import times
 from draisine.parts.springs import Curve, curve
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def brake(
     if map is not None:
         applied = curve(own, "map", map)(applied)
     factor = own.parameter("gain", gain, "", "of the brake torque, per input")
-    applied = applied if factor == ZERO or gain == 1.0 else factor * applied
+    applied = times(factor, applied)
     if law == "dry":
         m.friction(own.named("disc"), angle, applied)
         return

@@ -464,9 +464,10 @@ class SolvedResidual(DaeResidual):
     """
 
     solved: LinearSolveProgram | None = None
+    shorter: Program | None = None  # results from which f follows as well: it does not depend on what they do not depend on
 
     @staticmethod
-    def of(dynamics: LinearSolveProgram) -> SolvedResidual:
+    def of(dynamics: LinearSolveProgram, shorter: Program | None = None) -> SolvedResidual:
         """The residual of ẋ = f."""
         import casadi as ca
 
@@ -486,20 +487,42 @@ class SolvedResidual(DaeResidual):
         start = None if dynamics.start is None else with_rate(dynamics.start)
         system, after = with_rate(dynamics.system), with_rate(dynamics.after, True)
         solved = replace(dynamics, name=f"{dynamics.name}_residual", system=system, after=after, start=start)
-        return SolvedResidual(dynamics.name, cast(Program, solved), solved=solved)
+        return SolvedResidual(dynamics.name, cast(Program, solved), solved=solved, shorter=shorter)
 
     @cached_property
     def differential(self) -> tuple[bool, ...]:
         return (True,) * self.size
 
     @cached_property
+    def _by_state(self) -> NDArray[np.bool_]:
+        """Where ∂F/∂x may be filled: the solution depends on whatever its linear system depends on."""
+        assert self.solved is not None
+        place, count = [slot.name for slot in self.inputs].index("x"), len(self.solved.inputs)
+        system, after = self.solved.system, self.solved.after.function
+        filled = np.zeros((self.size, self.size), dtype=bool)
+        filled[after.jac_sparsity(0, place).get_triplet()] = True
+        solved = {row for k in range(count, len(self.solved.after.inputs)) for row in after.jac_sparsity(0, k).row()}
+        needed = {column for k in range(len(system.outputs)) for column in system.function.jac_sparsity(k, place).get_col()}
+        filled[np.ix_(sorted(solved), sorted(needed))] = True
+        if self.shorter is not None:
+            short, place = self.shorter.function, [slot.name for slot in self.shorter.inputs].index("x")
+            used = {column for k in range(len(self.shorter.outputs)) for column in short.jac_sparsity(k, place).get_col()}
+            filled[:, [j for j in range(self.size) if j not in used]] = False
+        return filled
+
+    @cached_property
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        full = Pattern.dense(self.size)
-        return np.array(full.rows, dtype=np.int64), np.array(full.columns, dtype=np.int64)
+        columns, rows = np.nonzero((self._by_state | np.eye(self.size, dtype=bool)).T)
+        return rows.astype(np.int64), columns.astype(np.int64)
+
+    @property
+    def isolated(self) -> NDArray[np.bool_]:
+        """Here those that enter no equation but by their rates: cyclic coordinates."""
+        return np.asarray(~self._by_state.any(axis=0))
 
     @cached_property
     def jacobian(self) -> LinearSolveProgram:  # type: ignore[override]
-        """(t, x, xdot, u, p) → dx, dxdot: ∂F/∂x and the unit matrix."""
+        """(t, x, xdot, u, p) → dx, dxdot: the entries of ∂F/∂x and of the unit matrix."""
         import casadi as ca
 
         assert self.solved is not None
@@ -507,9 +530,10 @@ class SolvedResidual(DaeResidual):
         symbols = made.after.symbols()
         (by_state,) = made.after.function.call(symbols)
         slots = {slot.name: (symbol, slot.labels) for slot, symbol in zip(made.after.inputs, symbols, strict=True)}
-        unit = ca.SX(ca.densify(ca.DM.eye(self.size)))
-        both = {"dx": ca.vec(ca.densify(by_state)), "dxdot": ca.vec(unit)}
-        return replace(made, after=Program.build(made.name, slots, both))
+        filled = ca.Sparsity.triplet(self.size, self.size, *(indices.tolist() for indices in self.pattern))
+        both = {"dx": by_state, "dxdot": ca.SX.eye(self.size)}
+        entries = {name: ca.SX(ca.project(matrix, filled).nz[:]) for name, matrix in both.items()}
+        return replace(made, after=Program.build(made.name, slots, entries))
 
 
 def implicit_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> DaeResidual:

@@ -350,6 +350,12 @@ class DaeResidual:
         rows.flags.writeable = columns.flags.writeable = False  # cached
         return rows, columns
 
+    @property
+    def isolated(self) -> NDArray[np.bool_]:
+        """The unknowns that enter no other equation than their own, as coordinates along which nothing changes."""
+        rows, columns = self.pattern
+        return np.asarray(np.bincount(columns[rows != columns], minlength=self.size) == 0)
+
     @cached_property
     def _union(self) -> ca.Sparsity:
         by_state, by_rate = self._jacobians

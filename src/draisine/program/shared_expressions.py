@@ -36,6 +36,14 @@ def shared(results: Iterable[ca.SX], only_calls: bool = False) -> list[ca.SX]:
             return results
 
 
+def jacobian(of: ca.SX, by: ca.SX) -> ca.SX:
+    """The Jacobian of expressions that may call functions. CasADi differentiates a call along directions, also along zero: what
+    does not depend on a variable seems to depend on it until these calls are products, or zero."""
+    import casadi as ca
+
+    return shared([ca.jacobian(of, by)], only_calls=True)[0]
+
+
 def _called_by(function: ca.Function) -> set[str]:
     """Names of the functions that are called."""
     return {called.name() for called in function.find_functions(0)}
@@ -99,6 +107,9 @@ def _called(function: ca.Function, operands: Sequence[ca.SX]) -> list[ca.SX]:
             else ca.SX(*function.size_in(slot))
         )
         start += count
+    along = [given for slot, given in enumerate(arguments) if function.name_in(slot).startswith(("fwd_", "adj_"))]
+    if along and all(given.is_zero() for given in along):  # a derivative along zero
+        return [ca.SX(0)] * function.nnz_out()
     try:
         results = function.call(arguments)
     except RuntimeError:  # derivatives of tables beyond the second order search for their cell, and remain calls

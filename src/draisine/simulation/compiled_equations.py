@@ -80,10 +80,16 @@ class CompiledForm:
         return plan if plan.operations < n**3 // 4 else None
 
 
-def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual, quick: bool = False, solved: bool = False) -> CompiledForm:
-    """The implicit form of dynamics; `solved`: without the solution of their linear system among the unknowns."""
+def compile_form(
+    dynamics: Program | LinearSolveProgram | DaeResidual,
+    quick: bool = False,
+    solved: bool = False,
+    shorter: Program | None = None,
+) -> CompiledForm:
+    """The implicit form of dynamics; `solved`: without the solution of their linear system among the unknowns. `shorter`: see
+    `SolvedResidual`."""
     if solved and isinstance(dynamics, LinearSolveProgram):
-        form: DaeResidual = SolvedResidual.of(dynamics)
+        form: DaeResidual = SolvedResidual.of(dynamics, shorter)
     else:
         solved, form = False, implicit_form(dynamics)
     residual, jacobian = compile(form.residual, quick=quick), compile(form.jacobian, quick=quick)
@@ -126,7 +132,8 @@ class CompiledEquations:
     def form(self) -> CompiledForm:
         """The dynamics as 0 = F(t, x, ẋ, u, p)."""
         dynamics = self.equations.dynamics if self.switching is None else self.switching.switching.dynamics
-        return compile_form(dynamics, self.quick, bool(self.equations.unilateral))
+        shorter = None if self.contact_system is None else self.equations.contact_system
+        return compile_form(dynamics, self.quick, bool(self.equations.unilateral), shorter)
 
     @cached_property
     def event_degrees(self) -> tuple[int, ...]:

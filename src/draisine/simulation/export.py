@@ -38,24 +38,24 @@ def export(
     - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
       monitor; a residual where equations are given as 0 = F(t, x, ẋ).
     - `out`: the folder of the files; it is made if it does not exist.
-      With report and fmu, the work of the inputs is a state of the equations.
     - `start`: targets for the initial state of a functional mock-up unit, or a result, as in `simulate`.
     - `modes`: for a model with contacts that stick, slip and open: "all", or the modes that each contact may have, such as
       {"front": ("stick", "slip")}. In c and javascript a machine follows them (`NAME_machine`), and ends with a status where a
       contact leaves its modes. A functional mock-up unit contains it; there "all" is the default.
     """
-    langs = [lang] if isinstance(lang, str) else list(lang)
-    if (
-        modes is None
-        and not isinstance(model, Program | LinearSolveProgram)
-        and model.unilateral
-        and {*map(str.lower, langs)} == {"fmu"}
-    ):
+    langs = [one.lower() for one in ([lang] if isinstance(lang, str) else lang)]
+    if modes is None and not isinstance(model, Program | LinearSolveProgram) and model.unilateral and {*langs} == {"fmu"}:
         modes = "all"
     if modes is None:
         refuse_unilateral("export", model, '; in C, JavaScript and FMU modes="all" writes a machine that follows them')
     if modes is not None:
         return _export_machine(model, langs, Path(out), start, modes)
+    nothing = start is None or (isinstance(start, Mapping) and not start)
+    if not nothing and "fmu" not in langs:
+        raise ArgumentError(
+            "export: start= is of a functional mock-up unit (fmu), or of a machine (modes=); "
+            f"programs in {', '.join(langs)} take the state as an argument"
+        )
     if isinstance(model, Program | LinearSolveProgram):
         return [write(model, one, Path(out)) for one in langs]
     kinds = [what] if isinstance(what, str) else list(what)

@@ -410,8 +410,8 @@ def _ground_too_sharp(s: FinalState, event: Event) -> Status:
     return Status(
         Ending.GROUND_TOO_SHARP,
         f"from {s.at_time} on {event.description}{place}: it would bridge the hollow, and one contact point does not follow it. "
-        "Give ground of a radius of curvature above that of the wheel, a smaller wheel, or a ground profile with edges, "
-        "ground(profile=…), on which wheels with friction= touch at several places",
+        "Give ground of a radius of curvature above it, a smaller wheel or sphere, or a ground profile with edges, "
+        "ground(profile=…), on which those with friction= touch at several places",
     )
 
 

@@ -2,14 +2,16 @@
 
 Where a stiffness vanishes, two real modes become a pair, and no mode keeps its shape; the two together do. With the overlaps of
 modes on both sides (`mode_overlap`) as edges of a graph, its components are the smallest such blocks. Each has its own numbers
-of growing modes on both sides, and its own critical value: a zero of a symmetric function of its eigenvalues, from their sum to
-their product. These are smooth and have all digits where single eigenvalues have half of them or less.
+of growing modes on both sides, its own linear models, and its own critical value. Where several modes of a block are zero
+together, it is a zero of a symmetric function of their eigenvalues, from their sum to their product. These are smooth and have
+all digits where single eigenvalues have half of them or less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +19,9 @@ from numpy.typing import NDArray
 
 from draisine.numerics.root_finding import bracketed_root
 from draisine.numerics.scaling import balancing
-from draisine.numerics.spectrum import EPS, Spectrum, clusters
+from draisine.numerics.spectrum import ENTRY_ERROR, EPS, Spectrum, clusters
 from draisine.stability.crossings import Counts, Matrices
-from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
+from draisine.stability.mode_overlap import overlaps, projector, vectors
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -28,6 +30,8 @@ _APART = 0.02  # overlap of modes of different blocks, at most
 _WHOLE = 0.1  # distance of the overlap of a block with itself from its number of modes, at most
 _ROUNDING = 100.0 * EPS  # of symmetric functions, relative to the power of the size of A
 _SAFETY = 10.0  # factor on errors of entries
+_COUPLED = 1e-9  # coupling of separate blocks, relative to the size of A, at most
+_APARTS = 10.0  # distance of zeros that are not one, relative to what rounding hides of them
 _SHARP = 1e-8  # value at a zero, relative to that at the ends: the resolution of the zero
 SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
 
@@ -47,23 +51,27 @@ class Sizes(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Modes that keep their common space: their number, their kinds at both ends (`Spectrum.signatures`), and projectors."""
+    """Modes that keep their common space: their kinds at both ends (`Spectrum.signatures`), and their own linear models."""
 
-    number: int
     before: Counts
     after: Counts
-    ends: tuple[Complex, Complex]
+    own: Matrices
+
+    @property
+    def number(self) -> int:
+        return int(self.before.sum())
 
     @property
     def change(self) -> Counts:
         return self.after - self.before
 
+    def zero(self, matrices: Matrices, low: float, high: float) -> Zero | None:
+        """Where several of its modes are zero; None where they are nowhere, as pairs that meet on the axis, or only jump past."""
+        return zero_of_symmetric(partial(self.eigenvalues, matrices), low, high)
+
     def eigenvalues(self, matrices: Matrices, s: float) -> tuple[Complex, Sizes]:
-        """Those of the block, and sizes of the matrix."""
-        a = matrices(np.array([s]))
-        values, right, left = (part[0] for part in vectors(a))
-        alike = shares(self.ends[0], right, left) * shares(self.ends[1], right, left)
-        return values[np.argsort(-alike, kind="stable")[: self.number]], sizes_of(a, matrices.floor)
+        """Those of the block, and sizes of the whole matrix."""
+        return np.linalg.eigvals(self.own(np.array([s]))[0]).astype(complex), sizes_of(matrices(np.array([s])), matrices.floor)
 
 
 def sizes_of(matrix: Array, floor: Array | None) -> Sizes:
@@ -77,7 +85,7 @@ def sizes_of(matrix: Array, floor: Array | None) -> Sizes:
 def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
     """The blocks between two values; None where an eigenvalue is defective at one of them, or overlaps have no clear parts."""
     both = matrices(np.array([low, high]))
-    if not both.shape[1] or not np.isfinite(both).all():
+    if not both.shape[1] or not np.isfinite(both).all() or not np.isfinite(matrices(np.array([0.5 * (low + high)]))).all():
         return None
     spectrum = Spectrum.of(both, matrices.floor)
     values, right, left = vectors(both)
@@ -86,17 +94,60 @@ def blocks(matrices: Matrices, low: float, high: float) -> list[Block] | None:
         return None
     own = np.abs(values[:, :, None] - spectrum.values[:, None, :]).argmin(axis=2)
     kinds = [_kinds(spectrum, i)[own[i]] for i in range(2)]
-    found = []
-    for rows, columns in _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1), kinds):
-        common = float(share[np.ix_(rows, columns)].sum())
-        if len(rows) != len(columns) or abs(common - len(rows)) > _WHOLE:
+    parts = _components(share, values, np.take_along_axis(spectrum.errors, own, axis=1), kinds)
+    while True:
+        if any(
+            len(rows) != len(columns) or not abs(share[np.ix_(rows, columns)].sum() - len(rows)) <= _WHOLE
+            for rows, columns in parts
+        ):
             return None
-        before, after = (
-            np.bincount(kind[own], minlength=6).astype(np.int64) for kind, own in zip(kinds, (rows, columns), strict=True)
-        )
-        ends = projector(right[0][:, rows], left[0][:, rows]), projector(right[1][:, columns], left[1][:, columns])
-        found.append(Block(len(rows), before, after, ends))
-    return found
+        spaces = [
+            (projector(right[0][:, rows], left[0][:, rows]).real, projector(right[1][:, columns], left[1][:, columns]).real)
+            for rows, columns in parts
+        ]
+        own, coupled = _separated(matrices, low, high, spaces, [len(rows) for rows, _ in parts])
+        if coupled is None:
+            break
+        i, k = coupled
+        parts[i] = parts[i][0] + parts[k][0], parts[i][1] + parts[k][1]
+        del parts[k]
+    numbers = [[np.bincount(kind[some], minlength=6) for kind, some in zip(kinds, part, strict=True)] for part in parts]
+    return [
+        Block(before.astype(np.int64), after.astype(np.int64), one) for (before, after), one in zip(numbers, own, strict=True)
+    ]
+
+
+def _separated(
+    matrices: Matrices, low: float, high: float, spaces: list[tuple[Array, Array]], numbers: list[int]
+) -> tuple[list[Matrices], tuple[int, int] | None]:
+    """Linear models of single blocks, in bases of their spaces: those at the ends of an interval, from projectors, and linear
+    between them. What couples blocks then is of second order in its length, unless their modes come close and turn away, or
+    nearly have one shape: then the two that are coupled most."""
+    a = matrices(np.array([low, 0.5 * (low + high), high]))
+    scale = balancing(np.abs(a[:1]))[0]
+    units = scale[None, :] / scale[:, None]
+    first = np.hstack([scale[:, None] * np.linalg.svd(p * units)[0][:, :n] for (p, _), n in zip(spaces, numbers, strict=True)])
+    places = [slice(*place) for place in pairwise(np.cumsum([0, *numbers]).tolist())]
+    last = np.hstack([p @ first[:, place] for (_, p), place in zip(spaces, places, strict=True)])
+
+    def every(values: Array) -> Array:
+        share = ((values - low) / (high - low))[:, None, None]
+        basis = (1.0 - share) * first + share * last
+        return np.asarray(np.linalg.solve(basis, matrices(values) @ basis))
+
+    middle = np.abs(every(np.array([0.5 * (low + high)]))[0])
+    coupling = np.array([[(middle[i, k] @ middle[k, i]).max() if i != k else 0.0 for k in places] for i in places])
+    least = (_COUPLED * float((np.abs(a[1]) * units).sum(axis=1).max())) ** 2
+    if not coupling.max() <= least:
+        i, k = sorted(int(n) for n in np.unravel_index(np.argmax(coupling), coupling.shape))
+        return [], (i, k)
+    error = ENTRY_ERROR * np.abs(a).max(axis=0) + (0.0 if matrices.floor is None else matrices.floor)
+    known = np.abs(np.linalg.inv(first)) @ error @ np.abs(first)
+    return [Matrices(partial(_part, every, place), known[place, place]) for place in places], None
+
+
+def _part(every: Callable[[Array], Array], place: slice, values: Array) -> Array:
+    return every(values)[:, place, place]
 
 
 def _kinds(spectrum: Spectrum, i: int) -> NDArray[np.int64]:
@@ -125,31 +176,6 @@ def _components(
         edges = (edges.astype(np.int64) @ edges) > 0
     first = np.unique(edges.argmax(axis=1))
     return [(np.flatnonzero(edges[i, :n]).tolist(), np.flatnonzero(edges[i, n:]).tolist()) for i in first.tolist()]
-
-
-def block_zeros(matrices: Matrices, some: list[Block], low: float, high: float) -> list[Zero] | None:
-    """Where blocks are critical; None where one of them only jumps past zero. Blocks that nearly meet are ill-conditioned: the
-    value of one that rounding does not tell from that of others, or of all together, is the best known of these."""
-    found = [zero_of_symmetric(partial(block.eigenvalues, matrices), low, high) for block in some]
-    zeros = [zero for zero in found if zero is not None]
-    if len(zeros) < len(some):
-        return None
-    known = [(_hidden_within(matrices, block, zero, high - low), zero) for block, zero in zip(some, zeros, strict=True)]
-    every = zero_of_symmetric(partial(smallest, matrices, sum(block.number for block in some)), low, high)
-    best = sorted([*([(0.0, every)] if every is not None and not every.uncertainty else []), *known])
-    return [next((better for _, better in best if abs(better.value - own.value) <= within), own) for within, own in known]
-
-
-def _hidden_within(matrices: Matrices, block: Block, zero: Zero, width: float) -> float:
-    """The distance from its critical value within which rounding hides that a block is not zero."""
-    distances = width * 10.0 ** -np.arange(1.0, 14.0)
-    at = np.concatenate([zero.value - distances, zero.value + distances])
-    spectrum = matrices.spectrum(at)
-    known = np.zeros(len(at), dtype=bool)
-    for k, s in enumerate(at.tolist()):
-        own = np.abs(block.eigenvalues(matrices, s)[0][:, None] - spectrum.values[k]).argmin(axis=1)
-        known[k] = not spectrum.zero[k][own].any()
-    return float(distances[~known.reshape(2, -1).all(axis=0)].max(initial=0.0))
 
 
 def smallest(matrices: Matrices, count: int, s: float) -> tuple[Complex, Sizes]:
@@ -181,9 +207,16 @@ def zero_of_symmetric(eigenvalues: Callable[[float], tuple[Complex, Sizes]], low
         if there > max(unknown, _SHARP * size):  # a jump: eigenvalues that come close and turn away
             continue
         order = order_of_zero(partial(_entry, functions, j), root, low, high)
-        part = 1.0 if near <= unknown else (unknown / size) ** (1.0 / order) if order > SIMPLE else 0.0
-        found.append((part > 0.0, unknown / size, Zero(root, part * abs(reach))))
-    return min(found)[2] if found else None
+        hidden = 1.0 if near <= unknown else (unknown / size) ** (1.0 / max(order, 1.0))
+        part = hidden if near <= unknown or order > SIMPLE else 0.0
+        found.append((part > 0.0, unknown / size, Zero(root, part * abs(reach)), j, hidden * abs(reach)))
+    if not found:
+        return None
+    _, _, best, _, within = min(found)
+    _, _, product, j, beyond = max(found, key=lambda one: one[3])
+    # a sum may vanish where eigenvalues do not: then one of them is zero elsewhere, as their product
+    elsewhere = j == len(below) - 1 and abs(product.value - best.value) > _APARTS * (within + beyond)
+    return product if elsewhere else best
 
 
 def order_of_zero(function: Callable[[float], float], root: float, low: float, high: float) -> float:

@@ -1,50 +1,34 @@
 """Critical values: where a mode gains or loses stability, and where two real modes become an oscillation or the reverse.
 
-`crossings` brackets them; then each is solved on the exact linear model: the last coefficient of the characteristic polynomial
-that is not always zero for a real mode, Re λ = 0 for a pair, and (λ₁ − λ₂)² = 0 for a double root, where eigenvalues have only
-half their digits, but their mean and the square of their difference have all. Where several modes change together, as in
-symmetric machines, the bracket is halved down to rounding.
-
-In zones where rounding hides the signs of modes (`zones`) the value is the zero of a sum or product of the eigenvalues that
-meet, which have all digits.
+`crossings` brackets them; then each is solved on the exact linear model (`bracket_solver`), those close together mode by mode
+(`shaped_crossings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import SolverError
-from draisine.numerics.root_finding import bracketed_root
-from draisine.numerics.spectrum import Spectrum, clusters
-from draisine.stability.blocks import SIMPLE, Block, Zero, block_zeros, blocks, order_of_zero, smallest, zero_of_symmetric
+from draisine.numerics.spectrum import EPS
+from draisine.stability.bracket_solver import Event, Solver
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import LEAST, Change, Matrices, changes
-from draisine.stability.exchanges import exchanges
 from draisine.stability.mode_names import INFINITE, ModeNames
-from draisine.stability.routh import characteristic
-from draisine.stability.shaped_crossings import Group, ShapedCrossing, crossings_of, grouped_brackets
+from draisine.stability.shaped_crossings import Group, crossings_of, grouped_brackets
 from draisine.stability.steady_family import Family
-from draisine.stability.zones import THIN, Zones, defective_near_zero
+from draisine.stability.zones import Zones
 
 Array = NDArray[np.float64]
 
-BEGINS, ENDS = "oscillation begins", "oscillation ends"
-_NEAR = 1e-5  # distance of a refined value from a bracketed one, relative to the sampling
-_ZERO = 1e-15  # value that is zero, relative to the sampling
-_COINCIDE = 1e-5  # distance of eigenvalues that coincide, relative to the largest
+_ZERO = 16.0 * EPS  # value that is zero, relative to the largest of the sweep
 _NOISE = 1e-13  # share of a parameter in the change of a value that is rounding error
-_DEPTH = 12  # changes inside a bracket that are distinguished
 POLE = 100.0  # a matrix this many times larger next to a value than beside it is infinite there
 NARROW = 1e-2  # a bracket, of the sampling, that can tell
 HALVINGS = 45
-_BEYOND = 10.0  # distance at which the order of a zero is measured, relative to the zone that rounding hides
-_NEARLY = 1e-2  # real part of a pair on the axis, relative to its size
 
 
 @dataclass(frozen=True)
@@ -121,39 +105,38 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     found = changes(lambda at: family.matrices(at[:, None]).A, values)
     matrices = found.matrices
     zones = Zones(matrices, (float(np.min(values)), float(np.max(values))))
-    solver = _Solver(matrices, found.zeros, names, zones)
-    events: list[_Event] = []
+    solver = Solver(matrices, found.zeros, names, zones, matrices)
+    events: list[Event] = []
     groups = grouped_brackets(found, float(np.ptp(values)) / LEAST)
+    resolved: list[tuple[Group, list[Event]]] = []
     unresolved: list[Group] = []
     edges = [float(np.min(values)), *(group.high for group in groups)], [*(group.low for group in groups), float(np.max(values))]
     for group, low, high in zip(groups, edges[0][:-1], edges[1][1:], strict=True):
         shaped = crossings_of(matrices, group, (low, high))
-        if shaped is None:
-            unresolved.append(group)
+        nested = solver.nested(group) if shaped is None else []
+        if shaped is not None or nested:
+            resolved.append((group, nested if shaped is None else solver.named(shaped, group)))
         else:
-            events += solver.named(shaped, group)
+            unresolved.append(group)
     joined = list(zones.joined([change for group in unresolved for change in group.brackets]))
+    for group, some in resolved:
+        if not any(change.low <= group.low and group.high <= change.high for change in joined):  # of which it is a part
+            events += some
     for change in joined:
         pole = _pole(matrices, change, (float(np.min(values)), float(np.max(values))))
         if pole is None:
             events += solver.events(change)
         else:
-            events.append(_Event(INFINITE, pole, complex(np.inf), int((change.after - change.before)[:2].sum())))
-    equal = [ends for group in unresolved for ends in group.equal if not solver.explained(*ends, joined)]
-    events += [event for ends in equal for event in solver.alike(*ends)]
+            events.append(Event(INFINITE, pole, complex(np.inf), int((change.after - change.before)[:2].sum())))
+    equal = [solver.between(low, high, group.width) for group in unresolved for low, high in group.equal]
+    equal = [change for change in equal if not solver.explained(change, joined)]
+    events += [event for change in equal for event in solver.alike(change)]
+    least = _ZERO * float(np.abs(values).max(initial=0.0))  # what rounding makes of zero
+    events = [replace(e, value=0.0) if abs(e.value) <= least else e for e in events]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
-        for e in sorted(events, key=lambda e: e.value)
+        for e in sorted(events, key=lambda e: (e.value, not e.change))
     ]
-
-
-@dataclass(frozen=True)
-class _Event:
-    kind: str
-    value: float
-    eigenvalue: complex
-    change: int
-    uncertainty: float = 0.0
 
 
 def _pole(matrices: Matrices, change: Change, range_: tuple[float, float]) -> float | None:
@@ -179,297 +162,3 @@ def _pole(matrices: Matrices, change: Change, range_: tuple[float, float]) -> fl
         k = int(np.argmax(size(points)))
         low, high = float(points[max(k - 1, 0)]), float(points[min(k + 1, 4)])
     return 0.5 * (low + high)
-
-
-def _whole_zero(value: float, width: float) -> float:
-    """A value, or zero up to the rounding of a sampling."""
-    return 0.0 if abs(value) <= _ZERO * width else value
-
-
-def _within(event: _Event, zone: tuple[float, float]) -> _Event:
-    """An event of which only a zone is known: at its middle."""
-    return replace(event, value=0.5 * (zone[0] + zone[1]), uncertainty=0.5 * (zone[1] - zone[0]))
-
-
-class _Solver:
-    """Solves for the critical values in brackets of one sweep."""
-
-    def __init__(self, matrices: Matrices, zeros: int, names: ModeNames, zones: Zones) -> None:
-        self.matrices, self.zeros, self.names, self.zones = matrices, zeros, names, zones
-
-    def matrix(self, s: float) -> Array:
-        return self.matrices(np.array([s]))[0]
-
-    def events(self, change: Change, depth: int = 0) -> Iterator[_Event]:
-        """The critical values in a bracket: solved for if one mode changes, otherwise by halving."""
-        if (change.before == change.after).all():  # a mode touches the axis, or two exchange their signs
-            for event in self.alike(change.low, change.high):
-                yield event if change.zone is None else _within(event, change.zone)
-            return
-        real, pairs, double = _modes_that_change(change)
-        if change.zone is None and (apart := self._in_blocks(change.low, change.high)):
-            yield from apart
-            return
-        if change.zone is None and (change.before[4:] == change.after[4:]).all() and not _oscillations_begun(change):
-            hidden = change.before[4] > self.zeros  # det A has the signs of others, too, that rounding makes neutral here
-            several = self._exchanged(change.low, change.high, least=1 if hidden else 2)
-            if sum(event.change for event in several) == int((change.after - change.before)[:2].sum()) and several:
-                yield from several
-                return
-        if change.zone is not None:
-            for event in self._described(change, 0.5 * (change.zone[0] + change.zone[1]), None, real, pairs, double):
-                yield _within(event, change.zone)
-            return
-        value = self._solved(change, real, pairs, double)
-        if value is None:
-            last, first = self.zones.edge(change.low, change.high, change.before)
-            inside = self.zones.counts(np.array([first]))[0]
-            parted = (inside != change.after).any() and depth < _DEPTH
-            arrives = self.zones.arrives(first, change.high, change.after) if parted else first
-            between = np.linspace(last, arrives, 5)[1:-1].tolist()  # the middle alone may be exact
-            unknown = parted and any(self.zones.unknown(s, change.before, change.after) for s in between)
-            if parted and not unknown and arrives - last > THIN * max(change.width, abs(last)):
-                yield from self.events(Change(change.low, first, change.before, inside, change.width), depth + 1)
-                yield from self.events(Change(first, change.high, inside, change.after, change.width), depth + 1)
-                return
-            zero = self._together(change, 0.5 * (last + arrives), arrives - last, real, pairs)
-            for event in self._described(change, _whole_zero(zero.value, change.width), None, real, pairs, double):
-                yield replace(event, uncertainty=zero.uncertainty)
-            return
-        hidden = self._hidden_about(value[0], change) if real else 0.0
-        for event in self._described(change, _whole_zero(value[0], change.width), value[1], real, pairs, double):
-            yield event if event.uncertainty else replace(event, uncertainty=hidden)
-
-    def _in_blocks(self, low: float, high: float) -> list[_Event]:
-        """What each of several blocks of modes that change within a bracket does; nothing where fewer than two change."""
-        found = [block for block in blocks(self.matrices, low, high) or [] if block.change.any()]
-        if len(found) < 2:
-            return []
-        zeros = block_zeros(self.matrices, found, low, high) if all(block.change[:4].any() for block in found) else None
-        return [event for pair in zip(found, zeros or [], strict=False) for event in self._of_block(*pair, (low, high))]
-
-    def _of_block(self, block: Block, zero: Zero, ends: tuple[float, float]) -> Iterator[_Event]:
-        real, pairs, _ = _modes_that_change(Change(*ends, block.before, block.after, 0.0))
-        at, grows = _whole_zero(zero.value, ends[1] - ends[0]), int(block.change[:2].sum()) != 0
-        z, sizes = block.eigenvalues(self.matrices, zero.value)
-        swinging = sorted((v.imag for v in z if v.imag > _COINCIDE * sizes.size), key=lambda rate: -rate)
-        rates = [0.0] * abs(real) + (swinging + [0.0] * abs(pairs))[: abs(pairs)]
-        steps = [int(np.sign(real))] * abs(real) + [2 * int(np.sign(pairs))] * abs(pairs)
-        for rate, step in zip(rates, steps, strict=True):
-            kind = self.names.crossing([self.matrix(s) for s in ends], 1j * rate)
-            yield _Event(kind, at, 1j * rate, step if grows else 0, zero.uncertainty)
-
-    def explained(self, low: float, high: float, joined: list[Change]) -> bool:
-        """Whether an interval lies in a bracket that blocks of modes explain."""
-        about = [change for change in joined if change.low <= low and high <= change.high]
-        return any(change.zone is None and self._in_blocks(change.low, change.high) for change in about)
-
-    def alike(self, low: float, high: float) -> list[_Event]:
-        """Crossings between values with equal numbers of modes, by shapes of modes or of blocks."""
-        return self._exchanged(low, high) or self._in_blocks(low, high)
-
-    def _exchanged(self, low: float, high: float, least: int = 1) -> list[_Event]:
-        """Modes that cross the axis, each by its shape: also one that begins to grow where another ceases to."""
-        ends = [self.matrix(s) for s in (low, high)]
-        return [
-            _Event(self.names.crossing(ends, eigenvalue), value, eigenvalue, step)
-            for value, eigenvalue, step in exchanges(self.matrices, low, high, least)
-        ]
-
-    def named(self, crossings: list[ShapedCrossing], group: Group) -> list[_Event]:
-        """Crossings of modes told apart by their shapes."""
-        ends = [self.matrix(s) for s in (group.low, group.high)]
-        return [
-            _Event(
-                self.names.crossing(ends, one.eigenvalue),
-                _whole_zero(one.value, group.width),
-                one.eigenvalue,
-                one.change,
-                uncertainty,
-            )
-            for one, uncertainty in crossings
-        ]
-
-    # ------------------------------------------------------------ one mode
-
-    def _solved(self, change: Change, real: int, pairs: int, double: int) -> tuple[float, complex | None] | None:
-        """The value where a single mode changes, and the eigenvalue of a double root; None if it cannot be solved for."""
-        low, high = change.low, change.high
-        value: float | None = None
-        root: complex | None = None
-        if (abs(real), pairs, double) == (1, 0, 0) and not _oscillations_begun(change):
-            value = bracketed_root(self._product, low, high)
-        elif (real, abs(pairs), double) == (0, 1, 0) and change.before[4:].sum() == change.after[4:].sum():
-            value = self._pair_root(change)
-        elif (real, pairs, abs(double)) == (0, 0, 1):
-            value, root = self._double_root(change)
-        slack = change.high - change.low
-        return (value, root) if value is not None and low - slack <= value <= high + slack else None
-
-    def _hidden_about(self, value: float, change: Change) -> float:
-        """Half the width of the zone about a zero of higher order of the product of eigenvalues within which it is known; 0 for a
-        simple one."""
-        last = self.zones.edge(change.low, change.high, change.before)[0]
-        half = 0.5 * (self.zones.arrives(last, change.high, change.after) - last)
-        low, high = max(value - _BEYOND * half, self.zones.limits[0]), min(value + _BEYOND * half, self.zones.limits[1])
-        thin = 2.0 * half <= THIN * max(change.width, abs(value))
-        return 0.0 if thin or order_of_zero(self._product, value, low, high) <= SIMPLE else half
-
-    def _product(self, s: float) -> float:
-        """Zero where a real eigenvalue is zero, besides those that always are."""
-        a = self.matrix(s)
-        if not self.zeros:
-            return float(np.linalg.det(a))
-        return float(characteristic(a[None])[0][len(a) - self.zeros - 1])
-
-    def _pair_root(self, change: Change) -> float | None:
-        """Where the real part of the pair that changes its sign vanishes."""
-        ends = [self.matrices.spectrum(np.array([s])) for s in (change.low, change.high)]
-        crossing = _crossing_pair(*ends)
-        if crossing is None:
-            return None
-
-        def real_part(s: float) -> float:
-            share = (s - change.low) / (change.high - change.low)
-            eigenvalues = np.linalg.eigvals(self.matrix(s))
-            expected = (1 - share) * crossing[0] + share * crossing[1]
-            return float(eigenvalues[np.argmin(np.abs(eigenvalues - expected))].real)
-
-        return bracketed_root(real_part, change.low, change.high)
-
-    def _double_root(self, change: Change) -> tuple[float | None, complex | None]:
-        """Where the two eigenvalues that meet are equal: the square of their difference and their mean are smooth there, and
-        have all digits."""
-        last, first = self.zones.edge(change.low, change.high, change.before, 20)
-        near = self._closest_pair(0.5 * (last + first))
-        if near is None:
-            return None, None
-
-        def pair(s: float) -> tuple[float, float]:
-            candidates = _means_and_gaps(np.linalg.eigvals(self.matrix(s)))
-            return min(candidates, key=lambda one: abs(one[0] - near) + abs(one[1]) ** 0.5, default=(np.nan, np.nan))
-
-        value = bracketed_root(lambda s: pair(s)[1], change.low, change.high)
-        return value, complex(pair(value)[0]) if np.isfinite(value) else None
-
-    def _closest_pair(self, value: float) -> float | None:
-        """The mean of the two closest eigenvalues that are both real or conjugate."""
-        candidates = _means_and_gaps(np.linalg.eigvals(self.matrix(value)))
-        return min(candidates, key=lambda one: abs(one[1]))[0] if candidates else None
-
-    # ------------------------------------------------------------ several modes
-
-    def _together(self, change: Change, value: float, slack: float, real: int, pairs: int) -> Zero:
-        """A value where several modes cross together, refined: sums of eigenvalues that coincide are smooth and have all
-        digits."""
-        middle = Zero(value, 0.5 * slack if slack > THIN * max(change.width, abs(value)) else 0.0)
-        near = max(_NEAR * change.width, slack)
-        found = self.matrices.spectrum(np.array([value]))
-        count_at_zero = int((found.zero[0] | defective_near_zero(found)).sum())
-        if count_at_zero > max(self.zeros, 1):
-            refined = self._meet_at_zero(change, count_at_zero)
-            if refined is not None and abs(refined.value - value) <= near:
-                return refined
-        if bool(real) == bool(pairs):
-            return middle
-        count = abs(real) or abs(pairs)
-        neutral = abs(int(change.after[4:].sum() - change.before[4:].sum()))
-        meet = neutral == 2 * count * (1 if real else 2)  # modes that grow and others that decay leave the axis together
-        center = 0j if real else self._on_the_axis(value, change, 1)[0]
-
-        def total(s: float) -> float:
-            z = np.linalg.eigvals(self.matrix(s))
-            z = z[np.argsort(np.abs(z - center))][self.zeros if real else 0 :][: 2 * count if meet else count]
-            return float(((z - z.mean()) ** 2).sum().real if meet else z.sum().real)
-
-        root = bracketed_root(total, change.low, change.high)
-        return Zero(root, 0.0) if abs(root - value) <= near else middle
-
-    def _meet_at_zero(self, change: Change, count: int) -> Zero | None:
-        """Where as many eigenvalues are zero."""
-        return zero_of_symmetric(partial(smallest, self.matrices, count), change.low, change.high)
-
-    # ------------------------------------------------------------ what happens
-
-    def _described(
-        self, change: Change, value: float, root: complex | None, real: int, pairs: int, double: int
-    ) -> Iterator[_Event]:
-        if double:
-            for at in [root] if root is not None else self._double_roots(value, abs(double)):
-                yield _Event(BEGINS if double > 0 else ENDS, value, at, 0)
-            return
-        swinging = self._on_the_axis(value, change, abs(pairs))
-        grows = int(change.after[:2].sum() - change.before[:2].sum()) != 0
-        for eigenvalue, step in [(0j, int(np.sign(real)))] * abs(real) + [(z, 2 * int(np.sign(pairs))) for z in swinging]:
-            kind = self.names.crossing([self.matrix(s) for s in (change.low, change.high)], eigenvalue)
-            yield _Event(kind, value, eigenvalue, step if grows else 0)
-        begun = _oscillations_begun(change)
-        for at in self._coinciding(value)[: abs(begun)]:  # at the same value, elsewhere
-            yield _Event(BEGINS if begun > 0 else ENDS, value, at, 0)
-
-    def _double_roots(self, value: float, count: int) -> list[complex]:
-        """Where as many oscillations begin or end together: the means of eigenvalues that coincide, which have all digits."""
-        roots = self._coinciding(value, with_zero=True)
-        return (roots + [complex(self._closest_pair(value) or 0.0)] * count)[:count]
-
-    def _coinciding(self, value: float, with_zero: bool = False) -> list[complex]:
-        """Real eigenvalues that coincide, two by two; with those at zero or without."""
-        z = np.linalg.eigvals(self.matrix(value)).astype(complex)
-        near = _COINCIDE * float(np.abs(z).max())
-        means = [(complex(z[group].mean()), len(group) // 2) for group in clusters(z, np.full(len(z), near))]
-        return [
-            complex(mean.real)
-            for mean, count in means
-            if abs(mean.imag) <= near and (with_zero or abs(mean) > 10.0 * near)
-            for _ in range(count)
-        ]
-
-    def _on_the_axis(self, value: float, change: Change, count: int) -> list[complex]:
-        """The eigenvalues of as many pairs nearest to the axis; zero where a pair meets the axis there. Of one pair that grows at
-        one end and decays at the other, its own: another may touch the axis beside it."""
-        if not count:
-            return []
-        found = self.matrices.spectrum(np.array([value]))
-        ends = [self.matrices.spectrum(np.array([s])) for s in (change.low, change.high)]
-        d = change.after - change.before
-        crossing = _crossing_pair(*ends) if abs(d[1]) == 2 and d[3] == -d[1] else None
-        if crossing is not None and count == 1:
-            z = found.values[0]
-            own = z[np.argmin(np.abs(z - 0.5 * (crossing[0] + crossing[1])))]
-            if abs(own.real) <= _NEARLY * abs(own):
-                return [complex(0.0, own.imag)]
-        upper = found.values[0][found.values[0].imag > found.errors[0]]
-        on = [complex(0.0, z.imag) for z in upper[np.argsort(np.abs(upper.real))] if abs(z.real) <= _NEARLY * abs(z)]
-        return (on + [0j] * count)[:count]
-
-
-def _modes_that_change(change: Change) -> tuple[int, int, int]:
-    """How many real modes and pairs begin to grow (or stop decaying), and how many oscillations begin."""
-    d = (change.after - change.before).tolist()
-    if d[0] + d[1]:
-        return d[0], d[1] // 2, 0
-    if d[2] + d[3]:
-        return -d[2], -d[3] // 2, 0
-    return 0, 0, _oscillations_begun(change)
-
-
-def _oscillations_begun(change: Change) -> int:
-    """How many more oscillations there are above than below, growing, decaying or neutral."""
-    return int((change.after - change.before)[1::2].sum()) // 2
-
-
-def _means_and_gaps(eigenvalues: NDArray[Any]) -> list[tuple[float, float]]:
-    """Means and squared differences of all pairs of real eigenvalues and of conjugate ones."""
-    real = np.sort(eigenvalues[eigenvalues.imag == 0].real)
-    found = [((p + q) / 2, (p - q) ** 2) for p, q in zip(real[:-1].tolist(), real[1:].tolist(), strict=True)]
-    return found + [(float(z.real), -4.0 * float(z.imag) ** 2) for z in eigenvalues if z.imag > 0]
-
-
-def _crossing_pair(before: Spectrum, after: Spectrum) -> tuple[complex, complex] | None:
-    """The pair that grows at one end and decays at the other, at both ends."""
-    found = []
-    for one, other in ((before.growing, after.decaying), (before.decaying, after.growing)):
-        first = [z for z, ok in zip(before.values[0], one[0], strict=True) if ok and z.imag > 0]
-        second = [z for z, ok in zip(after.values[0], other[0], strict=True) if ok and z.imag > 0]
-        found += [(abs(p - q), complex(p), complex(q)) for p in first for q in second]
-    return min(found, key=lambda one: one[0])[1:] if found else None

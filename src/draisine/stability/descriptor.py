@@ -32,7 +32,7 @@ from draisine.results.base import Result, figure
 from draisine.results.controllability import complex_text
 from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.stability.explicit_time import CHANGED, INSTANTS, time_matters
+from draisine.stability.explicit_time import CHANGED, sample_instants, time_matters
 from draisine.stability.linearization import real_values
 
 Array = NDArray[np.float64]
@@ -135,7 +135,7 @@ def descriptor(
     x, rates = _consistent_rates(dynamics, x, u, p)
     jacobians = _jacobians(dynamics)
     e, a, b = jacobians(0.0, x, rates, u, p)
-    _refuse_time(equations, [jacobians(t, x, rates, u, p) for t in INSTANTS])
+    _refuse_time(equations, [jacobians(t, x, rates, u, p) for t in sample_instants(equations, u, p)])
     names = tuple(q.name for q in equations.coordinates)
     return Descriptor(
         equations.name,

@@ -1,7 +1,7 @@
 """Equations that depend on time itself: they have no steady motions, and a linear model at one instant does not hold at the next.
 
 Time may occur and yet have no effect, as in the drive of a belt at constant speed. So derivatives are compared at several
-instants.
+instants, and where functions of time switch, have knots, or vary suddenly: a pulse is zero at almost any instant.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ from draisine.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.switch_times import switch_times
+from draisine.program.switching import find_switching, graph_of_time
+from draisine.program.time_marks import marks_of_time
 from draisine.stability.deviations import deviations_of
 
 Array = NDArray[np.float64]
 
 INSTANTS = np.array([0.0, 0.3819660113, 1.7320508076, 5.4365636569, 31.0062766803])  # s, in no simple ratio
+SPAN = 1000.0  # s, in which functions of time are searched for switches and pulses
+SHARE = 0.01  # of the range of a function of time, that matters
+MOST = 500  # of the instants that are found so
 CHANGED = 1e-9  # of a derivative over time, relative to the largest
 
 
@@ -34,14 +40,28 @@ def _occurs(equations: Equations) -> bool:
     return depends_on_time(equations.explicit)
 
 
+def sample_instants(equations: Equations, u: Array, p: Array) -> Array:
+    """Instants at which equations are compared, the first one zero: some in no simple ratio, those at which functions of time
+    switch or vary suddenly, and those between."""
+    switching = find_switching(equations, free_kinks=True)
+    graph = graph_of_time(equations) if switching is None else switching.graph
+    if graph is None:
+        return INSTANTS
+    timed = () if switching is None or not switching.time_only else (switch_times(switching, 0.0, SPAN, u, p),)
+    marks = marks_of_time(graph, (0.0, SPAN), u, p, SHARE, *timed)
+    known = np.unique(np.concatenate([[0.0, SPAN], marks.times, *(one.times for one in timed)]))
+    known = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), MOST)).round().astype(int))]
+    return np.unique(np.concatenate([INSTANTS, known, 0.5 * (known[1:] + known[:-1])]))
+
+
 def changing_rates(equations: Equations, x: Array, u: Array, p: Array) -> tuple[str, ...]:
     """States whose rates, or whose derivatives of rates, change with time at a constant state; none if time has no effect
     there."""
     if not _occurs(equations):
         return ()
-    count = len(INSTANTS)
-    point = [np.repeat(part[None], count, axis=0) for part in (x, u, p)]
-    found = deviations_of(equations).derivatives(INSTANTS[:, None], *point)
+    instants = sample_instants(equations, u, p)
+    point = [np.repeat(part[None], len(instants), axis=0) for part in (x, u, p)]
+    found = deviations_of(equations).derivatives(instants[:, None], *point)
     names = [q.name for q in equations.states]
     changed = np.zeros(found.w.shape[1], dtype=bool)
     for values in (found.w[..., None], found.by_state, found.by_input):

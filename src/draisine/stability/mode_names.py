@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.scaling import balancing
 from draisine.numerics.spectrum import Spectrum, clusters
+from draisine.stability.mode_overlap import vectors
 from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]
@@ -32,6 +33,7 @@ LEANS = 0.1  # share of lean from which an oscillation is a weave
 WEAVES = 0.05  # share of steer in it
 LITTLE = 0.03  # share of steer, and twice that of lean, in an oscillation mostly of yaw that is a weave too: fast, or in a turn
 STEERS = 0.1  # share of steer from which an oscillation with less lean is a wobble
+FRONT = 4.0  # share of steer, relative to that of lean, from which a fast oscillation is a wobble, too
 FASTER = 2.0  # than the slowest weave: an oscillation that is none
 OTHER = 0.6  # share of one other coordinate above which an oscillation is its own
 OSCILLATES = 0.25  # share of a sweep at which a mode oscillates, to be named as an oscillation
@@ -44,6 +46,7 @@ PITCH = ("pitch", "_wy")
 BOUNCE = ("bounce", "heave", "_vz", "_z")
 SUSPENSION = ("suspension", "travel", "swing", "arm_angle", "strut", "fork", "hop", "damper", "shock")
 
+GROWING = ("capsize", "castering", "weave", "wobble", "another mode", "another oscillation")  # of a two-wheeler
 ZERO, PAIR = "a mode crosses zero", "an oscillation crosses the axis"
 INFINITE = "a mode passes through infinity"
 
@@ -80,7 +83,7 @@ class Roles:
         sideways = (lean >= LEANS and steer >= WEAVES) or (lean >= 2 * LITTLE and steer >= LITTLE and yaw > 2 * steer)
         if weaves and oscillates and sideways and across >= WHOLE:
             return "weave"
-        if oscillates and steer >= STEERS and lean < LEANS and rest.get(most, 0.0) < OTHER:
+        if oscillates and steer >= STEERS and lean < max(LEANS, steer / FRONT) and rest.get(most, 0.0) < OTHER:
             return "wobble"
         if oscillates and across < IN_PLANE:
             for word, parts in (("pitch", PITCH), ("bounce", BOUNCE), ("hop", SUSPENSION)):
@@ -144,6 +147,25 @@ class ModeNames:
                     vote.append((z.imag != 0, name))
             found = [_elected(vote) for vote in votes]
         return _distinct(found)
+
+    def growing_kinds(self, matrices: Array) -> NDArray[np.uint8]:
+        """Which of `GROWING` grow at each matrix of a two-wheeler, as bits."""
+        roles = self.roles(matrices)
+        found = np.zeros(len(matrices), dtype=np.uint8)
+        if roles is None:
+            return found
+        spectrum = Spectrum.of(matrices)
+        values, right, left = vectors(matrices)
+        own = np.abs(values[:, :, None] - spectrum.values[:, None, :]).argmin(axis=2)
+        shares = np.abs(right * left)
+        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+        for i, grows in enumerate(np.take_along_axis(spectrum.growing, own, axis=1)):
+            z = spectrum.cleaned[i][own[i]]
+            names = roles.names(shares[i], z)
+            for j in np.flatnonzero(grows).tolist():
+                other = GROWING[5] if z[j].imag else GROWING[4]
+                found[i] |= 1 << GROWING.index(names[j] if names[j] in GROWING else other)
+        return found
 
     def _by_state(self, a: Array, row: Complex, ever: NDArray[np.bool_]) -> list[str]:
         """The state that moves most at the last point, and how."""

@@ -27,7 +27,8 @@ from draisine.numerics.spectrum import Spectrum
 from draisine.program.arguments import checked
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
-from draisine.stability.critical import BEGINS, ENDS, Critical, critical_values
+from draisine.stability.bracket_solver import BEGINS, ENDS
+from draisine.stability.critical import Critical, critical_values
 from draisine.stability.mode_names import ModeNames, eigenvectors
 from draisine.stability.mode_tracking import continued, sorted_vectors
 from draisine.stability.steady_family import Family, sweep_values

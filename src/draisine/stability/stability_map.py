@@ -1,7 +1,9 @@
 """Stability maps: stability of steady motions over two quantities, and the kind of instability.
 
 Every pair of values has its steady motion and its exact linear model. Stability is decided on the characteristic polynomial
-(`routh`); eigenvalues are computed only where it does not decide, or where the growth rate is requested.
+(`routh`); eigenvalues are computed only where it does not decide, where the growth rate is requested, where modes of very
+different speeds leave its coefficients no digits, and for two-wheelers with more modes than rigid ones have, whose growing modes
+are named by their shapes.
 
 >>> import draisine as dr
 >>> over = {"speed": (0, 10, 41), "trail": (0.02, 0.14, 25)}
@@ -31,6 +33,7 @@ from draisine.results.base import Result, figure
 from draisine.results.status import Progress, ProgressCallback
 from draisine.simulation.contact_margins import contact_kernel, contact_margins
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Classification, ClassificationJob
+from draisine.stability.mode_names import GROWING
 from draisine.stability.steady_family import Family, sweep_values
 
 if TYPE_CHECKING:
@@ -59,7 +62,8 @@ class StabilityMap(Result):
     """Stability at pairs of values: arrays have one axis per quantity of `over`, in that order.
 
     - `unstable`: number of modes that grow; −1 where there is no steady motion;
-    - `kind`: the kind of instability as a number, an index of `kinds`;
+    - `kind`: the kind of instability as a number, an index of `kinds`; two-wheelers with tires or flexible parts have further
+      kinds, named by the modes that grow, as "weave and wobble";
     - `static`, `dynamic`: test functions that change sign where a real mode, or a pair, crosses the imaginary axis;
     - `growth`: largest real part, 1/s, if requested;
     - `normal_force`: the least normal force of ideal contacts, N, if there are any: where it is negative the ground would have
@@ -220,31 +224,43 @@ def stability_map(
     job = ClassificationJob(described, values, fixed, tuple(free), near, parameters, tuple(states), growth, chunk)
     family, shape = job.family(), job.shape
     found = Classification.empty(shape[0] * shape[1], growth)
-    constant = job.constant_modes(family)
-    if constant == len(family.states):
+    rule = job.rule(family)
+    if rule.constant == len(family.states):
         raise ModelError(f"{family.equations.name}: all deviations from these motions are neutral; there is nothing to map")
     family.warn_without_effect(values, 3)
-    classify_chunk = job.of(family, constant)
+    classify_chunk = job.of(family, rule)
     chunks = range(job.chunks)
     chunks_done = ((chunk, classify_chunk(chunk)) for chunk in chunks) if on is None else Job.of(job).run(chunks, on)
     complete = _fill(found, job, chunks_done, progress)
+    kinds = _BICYCLE if {"lean", "steer"} <= set(family.states) and rule.names is None else _KINDS
+    kind, kinds = _by_shape(found, kinds)
     e = family.equations
     return StabilityMap(
         e.name,
         (one, other),
         values,
         found.unstable.reshape(shape),
-        found.kind.reshape(shape),
+        kind.reshape(shape),
         found.static.reshape(shape),
         found.dynamic.reshape(shape),
         None if found.growth is None else found.growth.reshape(shape),
-        _BICYCLE if {"lean", "steer"} <= set(family.states) else _KINDS,
+        kinds,
         family.states,
-        constant,
+        rule.constant,
         complete,
         {q.name: q.unit for q in (*e.states, *e.velocities, *e.inputs, *e.outputs, *e.parameters)},
         _normal_force(family, *values.values()),
     )
+
+
+def _by_shape(found: Classification, kinds: tuple[str, ...]) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+    """The kind of each pair, and the names of all kinds: where modes are named by their shapes, those that grow."""
+    named = np.flatnonzero(found.growing)
+    sets, own = np.unique(found.growing[named], return_inverse=True)
+    kind = found.kind.copy()
+    kind[named] = len(kinds) + own
+    more = (" and ".join(name for bit, name in enumerate(GROWING) if some >> bit & 1) for some in sets.tolist())
+    return kind, (*kinds, *more)
 
 
 def _fill(

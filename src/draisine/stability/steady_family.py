@@ -125,11 +125,13 @@ class Family(Uncached):
 
     @classmethod
     def over(cls, model: Model | System | Equations, values: Mapping[str, Array], **given: Any) -> Family:
-        """The family through the middle of the values; through a point beside it if nothing depends on some state just there.
+        """The family through the middle of the values; through a point beside it if nothing depends on some state, or on some
+        coordinate that drifts, just there.
 
         Lean of a bicycle without gravity, an upright bar whose spring balances its weight: a middle like this is exactly
-        degenerate, and its essential states are too few for the others. `near` selects one of several motions: the family begins
-        at that one of the middle and the ends at which a motion is closest to it.
+        degenerate, and its essential states are too few for the others. The heading of a bicycle does not matter without a push
+        from the side: there turns are steady motions, which they are not under a push. `near` selects one of several motions: the
+        family begins at that one of the middle and the ends at which a motion is closest to it.
         """
         for name in values:
             if name in {**(given.get("fixed") or {}), **(given.get("parameters") or {})}:
@@ -147,7 +149,9 @@ class Family(Uncached):
                 return cls(model, beside, **given)
             except SolverError:
                 raise failure from None
-        return cls(model, beside, **given) if set(family.states) < family._states_at(beside, **given) else family
+        states, ignorable = family._states_at(beside, **given)
+        degenerate = set(family.states) < states or bool(states and ignorable < set(family.base.ignorable))
+        return cls(model, beside, **given) if degenerate else family
 
     def warn_without_effect(self, values: Mapping[str, Array], stacklevel: int) -> None:
         """Warn of varied quantities on which no linear model of the family depends."""
@@ -175,15 +179,16 @@ class Family(Uncached):
         near: Mapping[str, float] | None = None,
         parameters: Mapping[str, float] | None = None,
         states: Sequence[str] = (),
-    ) -> set[str]:
-        """Essential states of the steady motion at other values; none where there is no such motion."""
+    ) -> tuple[set[str], set[str]]:
+        """Essential states of the steady motion at other values, and its ignorable coordinates; none where there is no such
+        motion."""
         given = {n: v for n, v in vary.items() if n in self._parameters}
         targets = {**(fixed or {}), **{n: v for n, v in vary.items() if n not in self._parameters}}
         try:
             motion = steady(self.equations, targets, free=free, near=near, parameters={**(parameters or {}), **given})
-            return set(linearize(motion, states=states).essential().states)
+            return set(linearize(motion, states=states).essential().states), set(motion.ignorable)
         except SolverError:
-            return set()
+            return set(), set()
 
     # ------------------------------------------------------------ the first motion
 

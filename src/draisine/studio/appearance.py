@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ExpressionError, StartError
+from draisine.errors import StartError
 from draisine.expr.expression import Name, evaluate_number
 from draisine.model.system import System
 from draisine.program.equations import Equations
-from draisine.view.film.animate import profile_ground
+from draisine.view.film.animate import ground_heights, profile_ground
 from draisine.view.film.footage import Footage, Ground
 from draisine.view.film.page import cast, floats, ground
 from draisine.view.scene.appearance import body_solids
@@ -73,15 +73,7 @@ class Appearance:
         x = y = np.array([-1.5, 1.5]) if not ground.curved else np.linspace(-6.0, 6.0, 97)
         heights = tan_x * x[:, None] + tan_y * y[None, :]
         if ground.curved:
-            try:
-                heights = heights + np.array(
-                    [
-                        [evaluate_number(ground.height, values | {"x": a, "y": b, "t": 0.0}) for b in y.tolist()]
-                        for a in x.tolist()
-                    ]
-                )
-            except (ExpressionError, TypeError):  # a height from a table: only the plane is shown
-                return Ground(x[[0, -1]], y[[0, -1]], heights[np.ix_([0, -1], [0, -1])])
+            heights = heights + ground_heights(self.system, values, x, y, 0.0)
         return Ground(x, y, heights)
 
     def solids(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from draisine.codegen.export.stages import Group, Loop, in_stages
 from draisine.gallery.entries.delebecque_bicycle import delebecque_bicycle
 from draisine.gallery.entries.link_chain import link_chain
 from draisine.program import opcodes as op
+from draisine.program.interpreter import complex_step
 from draisine.program.program import Program
 from draisine.program.ssa import live_values
 
@@ -53,8 +54,8 @@ def equations_of(jax, function, given) -> int:
 def test_every_value_is_in_one_stage_after_its_operands(seed: int):
     ssa = program_to_ssa(random_program(np.random.default_rng(seed)))
     kinds = {op.SIN, op.DIV}
-    made = in_stages(ssa, lambda v: ssa.values[v].kind if ssa.values[v].kind in kinds else None)
     live, done = live_values(ssa), set[int]()
+    made = in_stages(ssa, live, lambda v: ssa.values[v].kind if ssa.values[v].kind in kinds else None)
     for stage in made:
         for row in stage.rows if isinstance(stage, Loop) else [stage.values]:
             for v in row:
@@ -106,6 +107,43 @@ def test_derivatives_that_are_infinite_elsewhere_do_not_spoil_gradients(steep: s
     curvature = np.array(ca.Function("h", [x], [ca.hessian(value, x)[0]])(at))
     for second in (jax.hessian(function), jax.jacrev(jax.grad(function))):
         assert_allclose(jax.jit(second)(at), curvature, rtol=1e-15)
+
+
+KINKS = {
+    "abs": (lambda a, b: ca.fabs(a) + 2 * b, [0.0, 1.0]),
+    "copysign": (ca.copysign, [0.0, -1.0]),
+    "min": (ca.fmin, [0.7, 0.7]),
+    "max": (ca.fmax, [-0.7, -0.7]),
+    "clip at its bound": (lambda a, b: ca.fmin(ca.fmax(a, -0.4), 0.9) * b, [-0.4, 3.0]),
+}
+
+
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("kink", KINKS)
+def test_slopes_at_a_kink_are_the_mean_of_both_sides(kink: str, loops: bool, jax):
+    """The mean is the symmetric difference, which is exact where both sides are straight."""
+    function, point = KINKS[kink]
+    x = ca.SX.sym("x", 2)
+    program = Program.build("kink", {"x": x}, {"y": function(x[0], x[1])})
+    at, h = np.array(point), 2.0**-10
+    mean = [(program(at + h * e)[0][0] - program(at - h * e)[0][0]) / (2 * h) for e in np.eye(2)]
+    for derivative in (jax.jacfwd, jax.jacrev):
+        found = jax.jit(derivative(lambda x: as_jax(program, loops=loops)(x)[0]))(at)
+        assert_allclose(np.ravel(found), mean, rtol=1e-12, atol=1e-15)
+
+
+def test_slopes_by_other_arguments_may_be_infinite(jax):
+    """Functions of parameters that have no derivative where they are, √0, asin 1, and powers of negative numbers: derivatives by
+    the state do not depend on them."""
+    x, p = ca.SX.sym("x", 2), ca.SX.sym("p", 3)
+    value = ca.vertcat(x[0] * ca.sqrt(p[0]) + x[0] ** p[1], x[1] * ca.asin(p[2]) * ca.sqrt(p[0] * p[1]) + ca.sin(x[0] * p[2]))
+    program = Program.build("singular", {"x": x, "p": p}, {"y": value})
+    given = [np.array([-1.3, 0.4]), np.array([0.0, 2.0, 1.0])]
+    expected = complex_step(program, "y", "x", given)
+    assert np.isfinite(expected).all() and abs(expected).max() > 1
+    for derivative in (jax.jacfwd, jax.jacrev):
+        found = jax.jit(derivative(lambda x: as_jax(program, loops=True)(x, given[1])[0]))(given[0])
+        assert_allclose(found, expected, rtol=1e-14, atol=1e-15)
 
 
 def test_second_derivatives_in_loops(jax):

@@ -121,6 +121,21 @@ def test_ball_comes_to_rest(tmp_path):
     np.testing.assert_allclose(found["x"], ends(run, ball()), rtol=0, atol=1e-8)
 
 
+def test_ball_on_waves(tmp_path):
+    """Its place on the ground is part of the state: two coordinates without inertia."""
+    m = ball()
+    m.ground(height="0.1*sin(3*x) + 0.05*cos(2*y)")
+    start = {"ball_x": 0.1, "ball_y": 0.2, "ball_z": 0.5, "ball_vx": 0.8, "ball_wy": 4.0}
+    run = dr.simulate(m, 1.0, start=start, method=dr.methods.DOP853(rtol=1e-10, atol=1e-12))
+    assert run.status.kind == "FINISHED" and len(run.modes.impacts) > 2
+    _, status, time, x = in_c(m, start, 1.0, tmp_path)
+    assert status == 0 and time == 1.0
+    found = in_javascript(m, start, 1.0, tmp_path)
+    assert found["why"] is None and found["modes"] == [int(run["floor_mode"][-1])]
+    for state in (x, found["x"]):
+        np.testing.assert_allclose(state, ends(run, m), rtol=0, atol=1e-7)
+
+
 def test_steps_are_those_of_simulate(tmp_path):
     """Ends agree far below the tolerance: the same steps, also the first one behind each change."""
     slides = {"x": 0.0, "z": 0.0, "turn": math.radians(20), "turn_rate": 0.0, "block_speed": 2.0}

@@ -98,3 +98,12 @@ def test_a_functional_mock_up_unit_has_work_only_if_it_is_counted(counted, tmp_p
     names = {variable.get("name") for variable in described.iter("Float64")}
     assert {"kinetic_energy", "potential_energy"} <= names
     assert ("work" in names) is counted
+
+
+@pytest.mark.parametrize("lang", ["fmu", "FMU"])
+def test_the_case_of_a_language_does_not_matter(lang, tmp_path):
+    """The unit of a model counts the work of its inputs, however the language is spelled."""
+    (path,) = dr.export(driven("unit"), lang, out=tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        described = ET.fromstring(archive.read("modelDescription.xml"))
+    assert "work" in {variable.get("name") for variable in described.iter("Float64")}

@@ -113,7 +113,7 @@ def test_defaults_sites_and_welded_bodies(tmp_path, mujoco):
     assert {point.name for point in system.points} == {"mark", "tip"}
     assert [p.name for p in system.parameters] == ["shoulder_damping"]
     assert system.joints[1].coordinates[0].low == -1.0
-    assert any("contacts between geoms are not taken" in note for note in model.notes)
+    assert any("contacts between geoms are ignored" in note for note in model.notes)
     theirs = mujoco.MjModel.from_xml_path(str(path))
     assert system.bodies[0].mass.value == pytest.approx(theirs.body_mass[1], rel=1e-12)
     assert system.bodies[1].mass.value == pytest.approx(theirs.body_mass[2] + theirs.body_mass[3], rel=1e-12)
@@ -165,7 +165,7 @@ def test_actuators_push_as_in_mujoco(actuator, tmp_path, mujoco):
 
 def test_actuators_that_are_not_taken_are_named(tmp_path):
     text = '<actuator><muscle name="biceps" joint="elbow"/><motor name="m" site="mark"/></actuator>'
-    with pytest.warns(UserWarning, match="actuator 'biceps' of the kind <muscle> is not taken.*actuator 'm'"):
+    with pytest.warns(UserWarning, match="actuator 'biceps' of the kind <muscle> is ignored.*actuator 'm'"):
         dr.read_mjcf(written(tmp_path, ARM.replace("MORE", text)))
 
 

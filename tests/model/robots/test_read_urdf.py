@@ -139,7 +139,7 @@ def test_names_frames_shapes_and_notes(tmp_path):
     (shape,) = system.bodies[0].shapes
     assert shape.color == "#0000ff" and shape.axis == "z"
     assert [i.name for i in system.inputs] == ["shoulder_torque", "elbow_torque"]
-    assert any("collision geometry is not taken: upper" in note for note in model.notes)
+    assert any("collision geometry is ignored: upper" in note for note in model.notes)
     assert any("limits of effort are not enforced: shoulder" in note for note in model.notes)
 
 

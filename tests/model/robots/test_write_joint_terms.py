@@ -79,7 +79,7 @@ _LINK = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial
         ('<dynamics dampin="0.3"/>', "", "'dampin' of <dynamics> .* did you mean 'damping'"),
         ('<orign xyz="0 0 1"/>', "", "<orign> of <joint> .* did you mean 'origin'"),
         ('<limit lover="-1" upper="1" effort="1" velocity="1"/>', "", "'lover' of <limit> .* did you mean 'lower'"),
-        ("", "<lnik/>", "<lnik> in line 1 is unknown and not taken; did you mean 'link'"),
+        ("", "<lnik/>", "<lnik> in line 1 is unknown and ignored; did you mean 'link'"),
         ("", "<foo/>", "<foo> in line 1 is unknown"),
     ],
 )

@@ -173,7 +173,7 @@ def test_what_is_left_out_is_a_warning(tmp_path):
     m.gravity(1.62)
     m.generalized_force("one", "-0.2*one_rate*abs(one_rate)", name="drag")
     with pytest.warns(
-        UserWarning, match=r"cannot say .*'drag'.*potential 'spring_on_one'.*output 'angle'.*gravity \(0, 0, -1.62\)"
+        UserWarning, match=r"cannot express .*'drag'.*potential 'spring_on_one'.*output 'angle'.*gravity \(0, 0, -1.62\)"
     ):
         dr.write_urdf(m, tmp_path / "x.urdf")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,14 @@ def bike():
     return dr.derive(dr.gallery.bicycle(), work=False)
 
 
+@cache
+def hands_free(speed):
+    return dr.bicycle.hands_free_turns(dr.derive(dr.gallery.bicycle(), work=False), speed=speed)
+
+
 @pytest.fixture(scope="module")
-def families(bike):
-    return dr.bicycle.hands_free_turns(bike, speed=(0.0, 12.0))
+def families():
+    return hands_free((0.0, 12.0))
 
 
 def test_straight_running_has_the_published_speeds(families):
@@ -71,7 +77,7 @@ def test_turns_with_the_bar_reversed(families):
 
 @pytest.mark.parametrize("speed", [(0.0, 12.0), (3.0, 9.0), (1.0, 2.5)])
 def test_turns_stay_in_their_range(bike, speed):
-    families = dr.bicycle.hands_free_turns(bike, speed=speed)
+    families = hands_free(speed)
     assert "pivoting" in families
     for name, branch in families.items():
         assert branch["speed"].min() >= speed[0] - 1e-12 and branch["speed"].max() <= speed[1] + 1e-12, name

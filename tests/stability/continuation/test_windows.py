@@ -8,6 +8,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
+from draisine.stability.continuation.special_points import _Search
 
 x, v, y, p = sp.symbols("x v y p")
 
@@ -31,3 +32,13 @@ def test_a_touch_is_no_window() -> None:
     growth = (p - 0.1234567) ** 2
     model = dr.first_order("touch", {x: growth * x - v, v: x + growth * v, y: -y}, parameters={p: -0.3})
     assert dr.stability.continuation(model, "p", start={}, between=(-1.0, 1.0)).special == ()
+
+
+def test_modes_that_are_neutral_along_the_branch_are_searched_for_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heading and position of a bicycle that leans against a push have eigenvalues of 1e-14, whose signs are rounding errors."""
+    halved: list[Any] = []
+    middle = _Search._middle
+    monkeypatch.setattr(_Search, "_middle", lambda *step: (halved.append(step), middle(*step))[1])
+    held: dict[str, Any] = {"fixed": {"speed": 5.0, "heading": 0.0}, "free": ("steer_torque", "pedal_torque")}
+    branch = dr.stability.continuation(dr.gallery.bicycle(), "push", between=(-5.0, 5.0), start={"speed": 5.0}, **held)
+    assert len(branch) > 5 and branch.neutral == 2 and branch.special == () and halved == []

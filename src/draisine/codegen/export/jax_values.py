@@ -7,8 +7,10 @@ minute over their gradient. A loop it compiles once, whatever the number of its 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, reduce
 from importlib import import_module
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ SHORT = 500  # values of a list that is not looped over: XLA has it and its grad
 # Operations of loops. All of a loop are computed for every value, and one is chosen; so they are quick ones.
 _LOOPED = frozenset(listed("add sub mul div sqrt fabs fmin fmax lt le eq ne not and or select if_else_zero"))
 _AS_OTHERS = {"neg": ("mul", (-1.0, 0)), "twice": ("mul", (2.0, 0)), "sq": ("mul", (0, 0)), "inv": ("div", (1.0, 0))}
-_STEEP = frozenset({"mul", "div", "sqrt"})  # their derivatives depend on operands, and may be infinite
+_STEEP = frozenset({"mul", "div", "sqrt", "fabs"})  # their derivatives depend on operands, and may not be finite
 
 
 def jax_module() -> Any:
@@ -111,102 +113,137 @@ def _gathered(entries: list[Any]) -> Any:
 
 
 def _in_loops(ssa: SSA, columns: Sequence[Any], sizes: Sequence[int], loops: bool | None) -> list[Any]:
-    """All values lie in one array, and operands are found there by their places."""
-    jnp, names = jax_module().numpy, operation_names()
+    """All values lie in one array, and operands are found there by their places.
 
-    def key(v: int) -> Hashable | None:
-        kind, operands, detail = ssa.values[v]
-        if kind in (SEARCH, FETCH):
-            return kind, detail
-        if kind in (CALL, RESULT):
-            return kind, v if kind == CALL else operands
-        return None if names[kind] in _LOOPED or names[kind] in _AS_OTHERS else kind
-
-    memory = _Memory(ssa, [column(c) for c in columns])
-    calls: dict[int, Any] = {}
-    for stage in in_stages(ssa, key):
-        if isinstance(stage, Loop):
-            memory.loop(stage.rows)
-            continue
-        kind, operands, detail = ssa.values[stage.values[0]]
-        if kind == CALL:
-            calls[stage.values[0]] = column(_call(ssa, detail, memory.read(operands), loops))
-        elif kind == RESULT:
-            memory.append(stage.values, calls[operands[0]][np.array([ssa.values[v].detail for v in stage.values])])
-        else:
-            given = [memory.read(row) for row in zip(*(ssa.values[v].operands for v in stage.values), strict=True)]
-            looks = kind in (SEARCH, FETCH)
-            memory.append(stage.values, _looked_up(ssa, kind, detail, given[0]) if looks else _operations()[names[kind]](*given))
+    What follows from one argument alone is computed before, in an array of its own: JAX then knows that it does not change with
+    the others, and differentiates neither long functions of parameters nor roots of a parameter that is zero, 0·∞.
+    """
+    jnp, live, needs = jax_module().numpy, live_values(ssa), _slots_needed(ssa)
+    parts = [_Memory.of(ssa, slot, column(numbers)) for slot, numbers in enumerate(columns or [[]])]
+    for slot, part in enumerate(parts):
+        part.compute([v for v in live if needs[v] == 1 << slot], loops)
+    whole = _Memory.joined(ssa, parts)
+    whole.compute([v for v in live if needs[v].bit_count() != 1], loops)
     results = [jnp.zeros(size) for size in sizes]
     for slot, size in enumerate(sizes):
         if found := {entry: value for other, entry, value in ssa.results if other == slot}:
-            read = memory.read(tuple(found.values()))
+            read = whole.read(tuple(found.values()))
             results[slot] = read if list(found) == list(range(size)) else results[slot].at[np.array(list(found))].set(read)
     return results
 
 
+def _slots_needed(ssa: SSA) -> list[int]:
+    """The arguments on which each value depends, as bits."""
+    needs = list[int]()
+    for kind, operands, detail in ssa.values:
+        needs.append(1 << detail[0] if kind == INPUT else reduce(or_, (needs[o] for o in operands), 0))
+    return needs
+
+
+@dataclass
 class _Memory:
     """The values that are known so far, in an array for all, and where they are in it."""
 
-    def __init__(self, ssa: SSA, columns: Sequence[Any]) -> None:
-        jnp = jax_module().numpy
-        begins = np.cumsum([0, *(c.size for c in columns)]).tolist()
-        self.ssa, self._end = ssa, begins[-1]
-        constants = dict.fromkeys([(1.0).hex(), (2.0).hex(), (-1.0).hex()])  # of `_AS_OTHERS`, and where an operand is missing
-        constants |= dict.fromkeys(value.detail for value in ssa.values if value.kind == CONSTANT)
-        self._constants = {detail: self._end + k for k, detail in enumerate(constants)}
-        self._places = dict[int, int]()
+    ssa: SSA
+    numbers: Any
+    places: dict[int, int]
+    constants: dict[str, int]
+    parts: Sequence[_Memory] = ()  # with which it began
+
+    @staticmethod
+    def of(ssa: SSA, slot: int, entries: Any) -> _Memory:
+        """The memory of one argument, and of constants."""
+        listed = dict.fromkeys([(1.0).hex(), (2.0).hex(), (-1.0).hex()])  # of `_AS_OTHERS`, and where an operand is missing
+        listed |= dict.fromkeys(value.detail for value in ssa.values if value.kind == CONSTANT)
+        constants = {detail: entries.size + k for k, detail in enumerate(listed)}
+        places = dict[int, int]()
         for v, (kind, _, detail) in enumerate(ssa.values):
             if kind == CONSTANT:
-                self._places[v] = self._constants[detail]
-            elif kind == INPUT:
-                self._places[v] = begins[detail[0]] + detail[1]
-        self._end += len(constants)
-        self.values = jnp.concatenate([*columns, jnp.asarray([float.fromhex(c) for c in constants], dtype=float)])
+                places[v] = constants[detail]
+            elif kind == INPUT and detail[0] == slot:
+                places[v] = detail[1]
+        jnp = jax_module().numpy
+        numbers = jnp.concatenate([entries, jnp.asarray([float.fromhex(c) for c in constants], dtype=float)])
+        return _Memory(ssa, numbers, places, constants)
+
+    @staticmethod
+    def joined(ssa: SSA, parts: Sequence[_Memory]) -> _Memory:
+        begins = np.cumsum([0, *(part.numbers.size for part in parts)]).tolist()
+        places = {v: begin + k for begin, part in zip(begins, parts, strict=False) for v, k in part.places.items()}
+        numbers = jax_module().numpy.concatenate([part.numbers for part in parts])
+        return _Memory(ssa, numbers, places, parts[0].constants, parts)
+
+    def compute(self, values: Sequence[int], loops: bool | None) -> None:
+        """Append values, whose other operands are known."""
+        names, calls = operation_names(), dict[int, Any]()
+
+        def key(v: int) -> Hashable | None:
+            kind, operands, detail = self.ssa.values[v]
+            if kind in (SEARCH, FETCH):
+                return kind, detail
+            if kind in (CALL, RESULT):
+                return kind, v if kind == CALL else operands
+            return None if names[kind] in _LOOPED or names[kind] in _AS_OTHERS else kind
+
+        for stage in in_stages(self.ssa, values, key):
+            if isinstance(stage, Loop):
+                self._loop(stage.rows)
+                continue
+            kind, operands, detail = self.ssa.values[stage.values[0]]
+            if kind == CALL:
+                calls[stage.values[0]] = column(_call(self.ssa, detail, self.read(operands), loops))
+            elif kind == RESULT:
+                taken = np.array([self.ssa.values[v].detail for v in stage.values])
+                self._append(stage.values, calls[operands[0]][taken])
+            else:
+                given = [self.read(row) for row in zip(*(self.ssa.values[v].operands for v in stage.values), strict=True)]
+                looks = kind in (SEARCH, FETCH)
+                found = _looked_up(self.ssa, kind, detail, given[0]) if looks else _operations()[names[kind]](*given)
+                self._append(stage.values, found)
 
     def read(self, values: Sequence[int]) -> Any:
-        return _taken(self.values, np.array([self._places[v] for v in values], dtype=np.uint32))
+        """Values as an array, from a part where one has them all."""
+        source = next((part for part in self.parts if part.places.keys() >= set(values)), self)
+        return _taken(source.numbers, np.array([source.places[v] for v in values], dtype=np.uint32))
 
-    def append(self, values: Sequence[int], numbers: Any) -> None:
-        jnp = jax_module().numpy
-        self._places |= {v: self._end + k for k, v in enumerate(values)}
-        self.values = jnp.concatenate([self.values, jnp.asarray(numbers, dtype=float)])
-        self._end += len(values)
+    def _append(self, values: Sequence[int], numbers: Any) -> None:
+        jnp, end = jax_module().numpy, self.numbers.size
+        self.places |= {v: end + k for k, v in enumerate(values)}
+        self.numbers = jnp.concatenate([self.numbers, jnp.asarray(numbers, dtype=float)])
 
-    def loop(self, rows: Sequence[Sequence[int]]) -> None:
+    def _loop(self, rows: Sequence[Sequence[int]]) -> None:
         """Append rows, which are filled up to the same length."""
         jax = jax_module()
         jnp, lax, width = jax.numpy, jax.lax, max(map(len, rows))
-        begin = self._end + width * np.arange(len(rows))
+        begin = self.numbers.size + width * np.arange(len(rows))
         for first, row in zip(begin.tolist(), rows, strict=True):
-            self._places |= {v: first + k for k, v in enumerate(row)}
+            self.places |= {v: first + k for k, v in enumerate(row)}
         written = {v: self._written(v) for row in rows for v in row}
         kinds = sorted({name for name, _ in written.values()})
         codes = np.zeros((len(rows), width), dtype=np.int32)
-        places = np.full((max(len(at) for _, at in written.values()), len(rows), width), self._constants[(1.0).hex()], np.uint32)
+        places = np.full((max(len(at) for _, at in written.values()), len(rows), width), self.constants[(1.0).hex()], np.uint32)
         for r, row in enumerate(rows):
             for k, v in enumerate(row):
                 name, at = written[v]
                 codes[r, k] = kinds.index(name)
                 places[: len(at), r, k] = at
 
-        def step(values: Any, row: Any) -> tuple[Any, None]:
+        def step(numbers: Any, row: Any) -> tuple[Any, None]:
             at, code, operands = row
-            found = _chosen(kinds, code, [_taken(values, o) for o in operands])
-            return lax.dynamic_update_slice(values, found, (at,)), None
+            found = _chosen(kinds, code, [_taken(numbers, o) for o in operands])
+            return lax.dynamic_update_slice(numbers, found, (at,)), None
 
-        room = jnp.concatenate([self.values, jnp.zeros(len(rows) * width)])
-        self.values, _ = lax.scan(step, room, (begin.astype(np.uint32), codes, list(places)))
-        self._end += len(rows) * width
+        room = jnp.concatenate([self.numbers, jnp.zeros(len(rows) * width)])
+        self.numbers, _ = lax.scan(step, room, (begin.astype(np.uint32), codes, list(places)))
 
     def _written(self, v: int) -> tuple[str, tuple[int, ...]]:
         """A value as an operation of loops, and the places of its operands."""
         kind, operands, _ = self.ssa.values[v]
-        name, at = operation_names()[kind], tuple(self._places[o] for o in operands)
+        name, at = operation_names()[kind], tuple(self.places[o] for o in operands)
         if name not in _AS_OTHERS:
             return name, at
         other, taken = _AS_OTHERS[name]
-        return other, tuple(at[t] if isinstance(t, int) else self._constants[t.hex()] for t in taken)
+        return other, tuple(at[t] if isinstance(t, int) else self.constants[t.hex()] for t in taken)
 
 
 def _taken(values: Any, places: Any) -> Any:
@@ -236,14 +273,23 @@ def _operations() -> Mapping[str, Callable[..., Any]]:
     def number(condition: Any) -> Any:
         return jnp.where(condition, 1.0, 0.0)
 
-    same = listed("exp log sqrt sin cos tan sinh cosh tanh floor ceil log1p expm1 sign hypot fmod copysign fmin fmax")
+    # Slopes at a kink are the mean of both sides, as those of kernels; JAX's own functions take one of them.
+    def magnitude(x: Any) -> Any:
+        return jnp.sign(x) * x
+
+    def without_nan(choose: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda x, y: jnp.where(jnp.isnan(x), y, jnp.where(jnp.isnan(y), x, choose(x, y)))
+
+    same = listed("exp log sqrt sin cos tan sinh cosh tanh floor ceil log1p expm1 sign hypot fmod")
     table = {name: getattr(jnp, name) for name in same}
     table |= {f"a{name}": getattr(jnp, f"arc{name}") for name in listed("sin cos tan sinh cosh tanh")}
     return {
         **table,
         **{"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": jnp.divide},
         **{"neg": lambda x: -x, "sq": lambda x: x * x, "twice": lambda x: 2.0 * x, "inv": lambda x: jnp.divide(1.0, x)},
-        **{"fabs": jnp.abs, "atan2": jnp.arctan2, "pow": jnp.power, "erf": special.erf, "erfinv": special.erfinv},
+        **{"fabs": magnitude, "copysign": lambda x, y: jnp.copysign(jnp.ones_like(x), y) * magnitude(x)},
+        **{"fmin": without_nan(jnp.minimum), "fmax": without_nan(jnp.maximum)},
+        **{"atan2": jnp.arctan2, "pow": jnp.power, "erf": special.erf, "erfinv": special.erfinv},
         **{"lt": lambda x, y: number(x < y), "le": lambda x, y: number(x <= y), "eq": lambda x, y: number(x == y)},
         **{"ne": lambda x, y: number(x != y), "not": lambda x: number(x == 0)},
         "and": lambda x, y: number(jnp.logical_and(x != 0, y != 0)),

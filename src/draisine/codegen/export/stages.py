@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
-from draisine.program.ssa import SSA, live_values
+from draisine.program.ssa import SSA
 
 Row = tuple[int, ...]
 
@@ -29,22 +29,24 @@ class Group(NamedTuple):
     values: Row
 
 
-def in_stages(ssa: SSA, key: Callable[[int], Hashable | None]) -> list[Loop | Group]:
-    """The live values of a list; `key` says of a value which others it can be grouped with, or None where it is for loops.
+def in_stages(ssa: SSA, values: Sequence[int], key: Callable[[int], Hashable | None]) -> list[Loop | Group]:
+    """Values of a list, without inputs and constants, whose other operands are known; `key` says of a value which others it can
+    be grouped with, or None where it is for loops.
 
     Groups are taken as soon as they can be, loops as long as they can be, which makes the fewest loops.
 
     >>> from draisine.program import opcodes as op
-    >>> from draisine.program.ssa import INPUT
+    >>> from draisine.program.ssa import INPUT, live_values
     >>> ssa = SSA()
     >>> a, b = (ssa.add(INPUT, (), (0, k)) for k in range(2))
     >>> s, t = (ssa.add(op.SIN, (x,)) for x in (a, b))
     >>> u, v = ssa.add(op.MUL, (s, t)), ssa.add(op.ADD, (s, t))
     >>> ssa.results = [(0, 0, ssa.add(op.ADD, (u, v)))]
-    >>> in_stages(ssa, lambda v: None if ssa.values[v].kind in (op.ADD, op.MUL) else ssa.values[v].kind)  # doctest: +ELLIPSIS
+    >>> kind = lambda v: None if ssa.values[v].kind in (op.ADD, op.MUL) else ssa.values[v].kind
+    >>> in_stages(ssa, live_values(ssa), kind)  # doctest: +ELLIPSIS
     [Group(key=..., values=(2, 3)), Loop(rows=((4, 5), (6,)))]
     """
-    left, made = live_values(ssa), list[Loop | Group]()
+    left, made = list(values), list[Loop | Group]()
     pending = set(left)
     while left:
         groups = defaultdict[Hashable, list[int]](list)

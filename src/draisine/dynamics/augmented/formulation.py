@@ -30,6 +30,7 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder
 from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.dynamics.reduced.independent_velocities import SWITCH
+from draisine.dynamics.reduced.reduction import free_dynamics
 from draisine.dynamics.reduced.usual_modes import Solved, usual_programs, usual_system
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
@@ -170,6 +171,7 @@ class AugmentedFormulation(BaseFormulation):
             * m.gravity
             * (1 if m.vertical is UNIT[2] else ca.norm_2(ca.vertcat(*m.vertical))),
             contacts=self.contacts,
+            merged=self._merged(total),
             dependent_rows=self._dependent_rows(),
         )
 
@@ -277,6 +279,14 @@ class AugmentedFormulation(BaseFormulation):
         sizes = np.maximum(sizes, COMPLIANCE * sizes.max())  # rows that vanish there
         shares = {row: YIELDING if c.normal is None else 1.0 for c in self.contacts for row in c.rows}
         return [COMPLIANCE * shares.get(i, 0.0) * float(size) for i, size in enumerate(sizes)]
+
+    def _merged(self, total: ca.SX) -> tuple[ca.SX, ca.SX] | None:
+        """The mass matrix and forces with rotors merged into their carriers, where steps are made of them."""
+        m = self.mechanism
+        if not m.unilateral:
+            return None
+        mass, rest = free_dynamics(m.links, m.masses, self.independent, m.gravity, m.up)
+        return mass, total + rest
 
     def _monitored(self, speeds: ca.SX) -> list[ca.SX]:
         """Residuals of redundant constraints at position and velocity level."""

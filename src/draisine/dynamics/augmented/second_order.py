@@ -56,7 +56,13 @@ class SecondOrder:
     twists: ca.SX | None = None  # of the bodies that it names, as in `Equations.twists`
     twist_labels: Sequence[str] = ()
     contacts: Sequence[ContactRows] = ()  # unilateral ones; their rows are among the constraints
+    merged: tuple[ca.SX, ca.SX] | None = None  # M and F again, in fewer operations: without angles of balanced rotors
     dependent_rows: Sequence[float] = ()  # compliance of every row, where rows of contacts may depend on each other
+
+    @property
+    def short(self) -> tuple[ca.SX, ca.SX]:
+        """M and F in the fewest operations."""
+        return (self.mass, self.force) if self.merged is None else self.merged
 
     @property
     def motion_outputs(self) -> list[tuple[Quantity, ca.SX]]:

@@ -167,7 +167,7 @@ def augmented(
             for c in system.contacts
         ),
         contact_margins=_margins(dynamics, modes, arguments, z, n) if system.contacts else None,
-        contact_terms=_terms(system, rows, force, arguments) if system.contacts else None,
+        contact_terms=_terms(system, rows, _parts(z, n)[1], arguments) if system.contacts else None,
         contact_system=_contact_system(system, rows, stabilization, arguments) if system.contacts else None,
     )
 
@@ -178,14 +178,16 @@ def _margins(dynamics: LinearSolveProgram, modes: ModeRows, arguments: Slots, z:
     return replace(dynamics, name=dynamics.name.replace("_dynamics", "_margins"), after=after)
 
 
-def _terms(system: SecondOrder, rows: _Rows, force: ca.SX, arguments: Slots) -> Program:
-    """What changes of modes need: M v̇ = F + Aᵀλ with A v̇ + b, the rows' speeds, gaps and coefficients."""
+def _terms(system: SecondOrder, rows: _Rows, multipliers: ca.SX, arguments: Slots) -> Program:
+    """What changes of modes need: M v̇ = F + Aᵀλ with A v̇ + b, the rows' speeds, gaps and coefficients. Masses and forces are
+    those of `_contact_system`, rounding errors included: a force that vanishes there has vanished here."""
     contacts = system.contacts
+    mass, (force,) = system.short[0], with_reactions(system, multipliers, [system.short[1]])
     return Program.build(
         f"{system.name}_contact_terms",
         arguments,
         {
-            "mass": ca.densify(system.mass),
+            "mass": ca.densify(mass),
             "force": ca.densify(force),
             "rows": ca.densify(rows.matrix.T),  # one row after the other
             "bias": ca.densify(rows.bias),
@@ -204,9 +206,10 @@ def _contact_system(system: SecondOrder, rows: _Rows, stabilization: Baumgarte |
     values = (np.zeros(1), *(np.array([q.default for q in listed]) for listed in (system.coordinates, system.parameters)))
     if system.reactions is not None or stabilization is not None or not system.surplus.is_zero():
         return None
-    if not has_factors(system.mass, (system.t, system.q, system.p), values):
+    mass, force = system.short
+    if not has_factors(mass, (system.t, system.q, system.p), values):
         return None
-    factors, matrix = MassFactors(system.mass), ca.densify(rows.matrix)
+    factors, matrix = MassFactors(mass), ca.densify(rows.matrix)
     friction = ca.SX.zeros(m)
     for c in contacts:
         for row, d in zip(c.tangential, c.slip_direction, strict=True):
@@ -218,7 +221,7 @@ def _contact_system(system: SecondOrder, rows: _Rows, stabilization: Baumgarte |
             "rates": ca.densify(ca.vertcat(system.q_rate, ca.dot(system.driven, system.v) + _power_of_time(system))),
             "lower": factors.lower,
             "inverse": factors.inverse,
-            "load": factors.solved(system.force),
+            "load": factors.solved(force),
             "columns": ca.densify(ca.vertcat(*[factors.solved(matrix[i, :].T) for i in range(m)])),
             "side": ca.densify(-rows.bias),
             "speed": rows.velocity,

@@ -18,7 +18,7 @@ from draisine.numerics.rank import RTOL, row_rank
 from draisine.program.casadi_functions import evaluate
 from draisine.program.equations import Equations, Kind
 from draisine.program.linear_solve import LinearSolveProgram
-from draisine.program.shared_expressions import shared
+from draisine.program.shared_expressions import jacobian, shared
 
 Array = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ class ConstraintManifold:
     @cached_property
     def rows(self) -> ca.SX:
         """A(q, t), one row for each velocity constraint."""
-        return ca.jacobian(self._rates, self.v)
+        return jacobian(self._rates, self.v)
 
     @cached_property
     def drift(self) -> ca.SX:
@@ -298,7 +298,7 @@ def _kinematics(e: Equations, t: ca.SX, q: ca.SX, u: ca.SX, p: ca.SX) -> tuple[c
     else:
         xdot = dynamics.function.call(arguments)[0]
     rate = xdot[: q.numel()]
-    velocity_map, drift_rate = ca.jacobian(rate, speeds), ca.substitute(rate, speeds, ca.SX.zeros(speeds.numel()))
+    velocity_map, drift_rate = jacobian(rate, speeds), ca.substitute(rate, speeds, ca.SX.zeros(speeds.numel()))
     for i in _lagging(velocity_map, speeds):
         velocity_map[i, :], drift_rate[i] = 0, 0
     return velocity_map, drift_rate

@@ -157,6 +157,11 @@ class WheelOnGround:
         return self.wheel.name
 
     @property
+    def place(self) -> tuple[Coordinate, Coordinate]:
+        """Its surface parameters on curved ground."""
+        return self.wheel.place
+
+    @property
     def law(self) -> TangentialLaw | None:
         return self.wheel.contact
 
@@ -219,7 +224,7 @@ class WheelOnGround:
         """(x, y) of the contact: surface parameters, or on a plane the explicit point."""
         if not self.curved:
             return self.point[0], self.point[1]
-        x, y = (self.measures.scope.symbol(c.name) for c in self.wheel.place)
+        x, y = (self.measures.scope.symbol(c.name) for c in self.place)
         return x, y
 
     @cached_property

@@ -10,7 +10,8 @@ direction from the edge to the center. Otherwise it follows from the distance of
 method that are part of the equations.
 
 A contact ends where the next one begins: on a plane where its contact point passes a vertex, on an edge where its normal becomes
-that of a plane. Both conditions are the same there, t·(P − V) = 0.
+that of a plane. Both conditions are the same there, t·(P − V) = 0. In a concave corner none ends: a point rests on both planes,
+and each goes on a little below the other.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ NEWTON_STEPS = 8  # 5 for rounding errors in the gap, the others for its derivat
 EDGE_ON = 1e-9  # share of the radius to which a wheel is wide, seen along its plane
 ASIDE = 1e-15  # share of the radius by which a center in the plane of symmetry is beside it: of two normals inside, one is taken
 NO_LEAN = 1e-12
+CORNER = 1e-6  # share of its length by which a plane goes on below the next one in a concave corner
 DEEP = 1e-6  # depth of a center below a plane, relative to its length, that is no rounding error
 
 
@@ -74,12 +76,14 @@ class FeatureSurface:
         above, lowest = (dot(self.normal(ZERO, ZERO), sub(one, self.vertices[0])) for one in (center, contact_point))
         height = ca.fmax(above, 0)
         share = ca.if_else(lowest < 0, height / (height - lowest), 1)
-        beyond = self._along(add(center, scale(share, sub(contact_point, center))))
+        beyond = self._along(add(center, scale(share, sub(contact_point, center))), length)
         return ca.if_else(above < -DEEP * length, self._between(center[0] - x0, x1 - center[0]), beyond)
 
-    def _along(self, point: Vec) -> ca.SX:
+    def _along(self, point: Vec, length: ca.SX) -> ca.SX:
         along = self.tangent(0)
-        return self._between(dot(along, sub(point, self.vertices[0])), dot(along, sub(self.vertices[1], point)))
+        below = [CORNER * length if corner else ca.SX(0) for corner in self.feature.corners]
+        after, before = dot(along, sub(point, self.vertices[0])), dot(along, sub(self.vertices[1], point))
+        return self._between(after + below[0], before + below[1])
 
     def _between(self, after: ca.SX, before: ca.SX) -> ca.SX:
         """Positive between both ends of a plane, if it has them."""

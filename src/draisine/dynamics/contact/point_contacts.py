@@ -1,7 +1,8 @@
 """Contacts of a point or a sphere with the ground, a plane of a frame, or another sphere: gap and slip in the world's axes.
 
 The contact point is explicit: below the point on curved ground, at the foot of the perpendicular on a plane, on the line of
-centers for two spheres. So no surface parameters are needed, and the gap has a value wherever the bodies are.
+centers for two spheres. So no surface parameters are needed, and the gap has a value wherever the bodies are. A sphere on curved
+ground touches beside its lowest point: two surface parameters say where.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ import casadi as ca
 from draisine.dynamics.contact.ground_features import FeatureSurface
 from draisine.dynamics.contact.surface import GroundSurface
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.linear_algebra import AXIS, UNIT, ZERO, Vec, cross, dot, is_zero, neg, scale, sub
-from draisine.errors import ModelError
+from draisine.dynamics.linear_algebra import AXIS, UNIT, ZERO, Vec, cross, dot, neg, scale, sub
 from draisine.expr.expression import Call, Name, Number
 from draisine.model.contact.dry_friction import DryFriction
 from draisine.model.contact.laws import ROLLING, TangentialLaw
 from draisine.model.contact_items import PointContact
-from draisine.model.items import GROUND, Coordinate, ResidualConstraint
+from draisine.model.items import Coordinate, ResidualConstraint
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +68,10 @@ class PointOnSurface:
     def center(self) -> Vec:
         return self.measures.position(self.item.point)
 
-    @cached_property
+    @property
     def on_ground(self) -> bool:
         """Whether it touches the ground, and no body."""
-        if self.item.on != GROUND or self.item.on_radius is not None:
-            return False
-        if self.measures.scope.system.ground.curved and not is_zero(self.radius):
-            raise ModelError(
-                f"contact {self.name!r}: a sphere on curved ground touches beside its lowest point; give a point (radius 0), a "
-                "wheel, or surfaces (touch)"
-            )
-        return True
+        return self.item.on_ground
 
     @cached_property
     def _apart(self) -> Vec:
@@ -108,7 +101,7 @@ class PointOnSurface:
         return bool(float(ca.Function("radius", [scope.p], [radius])(defaults)) < 0.0)
 
     @cached_property
-    def gap(self) -> tuple[ca.SX]:
+    def gap(self) -> tuple[ca.SX, ...]:
         """The distance between both, along the normal."""
         if self.on_ground:
             x, y, _ = self.center
@@ -155,7 +148,7 @@ class PointOnSurface:
     def _passing(self) -> Vec:
         """Velocity of the other material point."""
         if self.on_ground:
-            return self.surface.velocity(self.contact_point[0], self.contact_point[1])
+            return self.surface.velocity(*self.contact_point[:2])
         return self.measures.material_velocity(self.item.on, self.contact_point)
 
     @cached_property
@@ -175,7 +168,10 @@ class PointOnSurface:
     def residual_constraints(self) -> list[ResidualConstraint]:
         """Contact along the normal, and no slip in the directions in which the body can move."""
         call, v = (Name(self.name),), self.measures.scope.v
-        found = [ResidualConstraint(f"{self.name}_contact", ((f"{self.name}_normal", Call("gap", call)),))]
+        rows = zip(("normal", "touch_x", "touch_y"), ("gap", "gap_along", "gap_across"), self.gap, strict=False)
+        found = [
+            ResidualConstraint(f"{self.name}_contact", tuple((f"{self.name}_{row}", Call(gap, call)) for row, gap, _ in rows))
+        ]
         ways = [way for way, slip in zip(("along", "across"), self.slip, strict=True) if ca.jacobian(slip, v).nnz()]
         ways = [way for way in ways if way == "across" or not self.item.across_only]
         if ways:
@@ -183,6 +179,46 @@ class PointOnSurface:
             slips = tuple((f"{self.name}_{way}", factor[way] * Call(f"slip_{way}", call)) for way in ways)
             found.append(ResidualConstraint(f"{self.name}_rolling", slips, "velocity", "m/s"))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class SphereOnCurvedGround(PointOnSurface):
+    """A sphere on curved ground. It touches at (x, y), two surface parameters of the contact, or would if it were lowered.
+
+    That is the place below the point of the sphere that has the normal of the ground at (x, y): two residuals without its height.
+    So it is unique for any height, wherever the hollows of the ground are wider than the sphere, and the gap, the distance along
+    the normal there, changes its sign where the sphere touches."""
+
+    surface: GroundSurface
+
+    @property
+    def place(self) -> tuple[Coordinate, Coordinate]:
+        return self.item.place
+
+    @cached_property
+    def surface_parameters(self) -> tuple[ca.SX, ca.SX]:
+        x, y = (self.measures.scope.symbol(c.name) for c in self.place)
+        return x, y
+
+    @cached_property
+    def normal(self) -> Vec:
+        return self.surface.normal(*self.surface_parameters)
+
+    @cached_property
+    def point(self) -> Vec:
+        """The point of the sphere that touches."""
+        return sub(self.center, scale(self.radius, self.normal))
+
+    @cached_property
+    def contact_point(self) -> Vec:
+        """The point of the ground."""
+        return self.surface.point(*self.surface_parameters)
+
+    @cached_property
+    def gap(self) -> tuple[ca.SX, ...]:
+        """The distance along the normal, and the two residuals of the place."""
+        apart = sub(self.point, self.contact_point)
+        return dot(self.normal, apart), apart[0], apart[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import casadi as ca
 
 from draisine.dynamics.contact.ground_contacts import KnifeEdgeOnGround, WheelOnFeature, WheelOnGround
 from draisine.dynamics.contact.ground_features import FeatureSurface
-from draisine.dynamics.contact.point_contacts import PointOnFeature, PointOnSurface
+from draisine.dynamics.contact.point_contacts import PointOnFeature, PointOnSurface, SphereOnCurvedGround
 from draisine.dynamics.contact.resistances import CALLS, rate_of
 from draisine.dynamics.contact.second_contact import clearance, followed
 from draisine.dynamics.contact.surface import GroundSurface
@@ -39,14 +39,16 @@ def residual_contacts(measures: Measures) -> tuple[list[ResidualContact], list[K
     blades = {e.name: KnifeEdgeOnGround(e, measures, surface) for e in edges if surface is not None}
     points = {c.name: _point(c, measures, surface) for c in system.contact_points if surface is not None}
     pairs = {c.name: SurfacePair(c, measures) for c in system.surface_contacts}
+    placed = {n: c for n, c in points.items() if isinstance(c, SphereOnCurvedGround)}
     special = measures.scope.special
     for k, name in enumerate(("gap", "gap_along", "gap_across")):
         asked: dict[str, WheelOnGround | KnifeEdgeOnGround | PointOnSurface | SurfacePair] = {
             **found,
-            **({**blades, **points, **pairs} if k == 0 else {}),
+            **({**blades, **points, **pairs} if k == 0 else placed),
         }
         special[name] = _measure(name, {n: partial(_entry, c, "gap", k) for n, c in asked.items()})
-    special["clearance"] = _measure("clearance", {n: partial(clearance, c) for n, c in found.items() if followed(c)})
+    on_curves: dict[str, WheelOnGround | SphereOnCurvedGround] = {**found, **placed}
+    special["clearance"] = _measure("clearance", {n: partial(clearance, c) for n, c in on_curves.items() if followed(c)})
     for k, row in enumerate(ROWS):
         special[f"contact_{row}"] = _measure(f"contact_{row}", {n: partial(_entry, c, "residuals", k) for n, c in pairs.items()})
     every: dict[str, ResidualContact] = {**found, **points, **pairs}
@@ -68,7 +70,7 @@ def _wheel(wheel: Wheel, measures: Measures, ground: GroundSurface) -> WheelOnGr
 def _point(contact: PointContact, measures: Measures, ground: GroundSurface) -> PointOnSurface:
     if contact.feature is not None:
         return PointOnFeature(contact, measures, FeatureSurface(measures.scope, contact.feature))
-    return PointOnSurface(contact, measures, ground)
+    return (SphereOnCurvedGround if contact in measures.scope.system.placed else PointOnSurface)(contact, measures, ground)
 
 
 def _entry(contact: ResidualContact | KnifeEdgeOnGround, what: str, index: int) -> ca.SX:

@@ -30,6 +30,7 @@ from draisine.numerics.rank import condition_share, equilibrate, null_space
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import DaeResidual, Program
+from draisine.program.shared_expressions import jacobian
 
 Array = NDArray[np.float64]
 
@@ -70,8 +71,8 @@ class Mechanics:
         s, m = self.system, self.constrained
         if not self.chosen.index:
             return True
-        holonomic = ca.jacobian(s.rate(ca.vertcat(*[f for _, f in s.holonomic])), s.v) if s.holonomic else ca.SX(0, s.v.numel())
-        nonholonomic = ca.jacobian(ca.vertcat(*[g for _, g in s.nonholonomic]), s.v) if s.nonholonomic else ca.SX(0, s.v.numel())
+        holonomic = jacobian(s.rate(ca.vertcat(*[f for _, f in s.holonomic])), s.v) if s.holonomic else ca.SX(0, s.v.numel())
+        nonholonomic = jacobian(ca.vertcat(*[g for _, g in s.nonholonomic]), s.v) if s.nonholonomic else ca.SX(0, s.v.numel())
         parts = ca.Function("parts", [s.t, s.q, s.u, s.p], [ca.densify(e) for e in (s.mass, ca.vertcat(holonomic, nonholonomic))])
         mass, rows = (part.full() for part in parts(m.time, m.generic, m.motion.u, m.motion.p))
         sizes = np.sqrt(np.abs(np.diag(mass)))
@@ -171,7 +172,7 @@ def _structural(system: SecondOrder) -> int:
     nq, nv = system.q.numel(), system.v.numel()
     position = ca.vertcat(*[f for _, f in system.holonomic]) if system.holonomic else ca.SX(0, 1)
     velocity = ca.vertcat(*[g for _, g in system.nonholonomic]) if system.nonholonomic else ca.SX(0, 1)
-    rows = ca.vertcat(ca.jacobian(system.rate(position), system.v), ca.jacobian(velocity, system.v))
+    rows = ca.vertcat(jacobian(system.rate(position), system.v), jacobian(velocity, system.v))
     balance = system.mass @ rate[nq : nq + nv] - system.force - rows.T @ forces
     residual = ca.vertcat(rate[:nq] - system.q_rate, balance, position, velocity)
     slots = {"t": system.t, "x": unknowns, "xdot": rate, "u": system.u, "p": system.p}

@@ -11,7 +11,6 @@ import casadi as ca
 
 from draisine.expr.expression import evaluate_number
 from draisine.model.contact_items import KnifeEdge, PointContact, Wheel
-from draisine.model.items import GROUND
 
 if TYPE_CHECKING:
     from draisine.dynamics.lagrangian.energies import Energies
@@ -66,15 +65,19 @@ def _blade(e: Energies, edge: KnifeEdge) -> tuple[list[Named], list[Named]]:
 def _point(e: Energies, contact: PointContact) -> tuple[list[Named], list[Named]]:
     """A point or sphere that stays on the ground, on a plane of a frame, or on another sphere, without slip."""
     (body, center), (other, origin) = e.point(contact.point), e.point(contact.on)
-    radius, on_ground = e.value(contact.radius), contact.on == GROUND and contact.on_radius is None
+    radius, on_ground, placed = e.value(contact.radius), contact.on_ground, contact in e.system.placed
+    holonomic = list[Named]()
     if contact.on_radius is not None:
         other_radius, apart = e.value(contact.on_radius), center - origin
         side = 1 if evaluate_number(contact.on_radius, e.system.parameter_values()) > 0 else -1
         normal = side * apart / ca.norm_2(apart)
         gap = side * ca.norm_2(apart) - other_radius - radius
     elif on_ground:
-        ground, normal, _ = terrain(e, center[0], center[1])
+        x, y = (e.look_up(c.name) for c in contact.place) if placed else (center[0], center[1])
+        ground, normal, _ = terrain(e, x, y)
         gap = ca.dot(normal, center - ground) - radius
+        beside = center - radius * normal - ground
+        holonomic = [(f"{contact.name}_touch_{axis}", beside[i]) for i, axis in enumerate("xy") if placed]
     else:
         normal = e.axes(contact.on)[:, 2]
         gap = ca.dot(normal, center - origin) - radius
@@ -84,7 +87,7 @@ def _point(e: Energies, contact: PointContact) -> tuple[list[Named], list[Named]
     forward = e.axes(contact.on)[:, 0] if flat else ca.cross(ca.vertcat(0, 1, 0), normal)
     forward = forward / ca.norm_2(forward)
     slips = [("along", forward), ("across", ca.cross(normal, forward))]
-    return [(f"{contact.name}_normal", gap)], [(f"{contact.name}_{way}", ca.dot(d, against)) for way, d in slips]
+    return [(f"{contact.name}_normal", gap), *holonomic], [(f"{contact.name}_{way}", ca.dot(d, against)) for way, d in slips]
 
 
 def _matter(e: Energies, body: str, at: ca.SX) -> ca.SX:

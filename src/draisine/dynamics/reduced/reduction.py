@@ -257,6 +257,24 @@ def reduced_dynamics(
     return ReducedDynamics(velocities, bias, matrix, force, dict(zip(names, solved, strict=True)))
 
 
+def free_dynamics(
+    links: list[Link], masses: list[Mass], velocities: dict[str, ca.SX], gravity: ca.SX, up: dict[str, Vec]
+) -> tuple[ca.SX, ca.SX]:
+    """M and −h of M v̇ + h = Q for all velocities, constraints left out. Rotors are merged into their carriers: fewer operations
+    than by inverse dynamics of every body, and no angles of wheels."""
+    motion = link_twists(links, [], velocities)
+    change = link_twist_rates(links, [], motion, velocities, {})
+    columns: list[dict[str, ca.SX]] = [{name: ONE} for name in velocities]
+    tangents, n = [link_twists(links, [], column) for column in columns], len(columns)
+    matrix, force = [[ZERO] * n for _ in range(n)], [ZERO] * n
+    for mass in masses:
+        link = mass.link.name
+        own = [t[link] for t in tangents]
+        _gather(mass, own, columns, motion[link], change[link], velocities, {}, gravity, up[link], matrix, force)
+    rows = [ca.horzcat(*[matrix[max(i, j)][min(i, j)] for j in range(n)]) for i in range(n)]
+    return ca.sparsify(ca.vertcat(*rows)), ca.vertcat(*force)
+
+
 def _gather(
     mass: Mass,
     tangents: list[Twist],

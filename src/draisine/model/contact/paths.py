@@ -1,4 +1,4 @@
-"""Paths of roads that turn as they like: through points, from segments with given curvature, or curves x(p), y(p).
+"""Paths of roads of any smooth shape: through points, from segments with given curvature, or curves x(p), y(p).
 
 `Model.path` makes one, with the coordinates `along` and `across` for the functions of `draisine.model.contact.roads`. In
 expressions they are NAME_along(x, y) and NAME_across(x, y).

@@ -33,6 +33,7 @@ ROUGHNESS = {name: 16e-6 * 4.0**k for k, name in enumerate("ABCDEFGH")}
 REFERENCE = 0.1  # cycles/m
 BAND = (0.011, 2.83)  # cycles/m: the spatial frequencies of the standard
 TAPER = 5.0  # m at both ends of a table, over which roughness sets in
+OVERLAP = 20  # knots of a table that repeats, beyond both ends: a natural spline forgets its ends by 0.27 per knot
 CHORD_WIDTH = 1e-16  # square of half a chord of the unit circle, at which its root stays differentiable
 
 
@@ -47,6 +48,20 @@ def _positive(where: str, **amounts: tuple[Amount, str | None]) -> tuple[Expr, .
         if isinstance(value, Number) and not (math.isfinite(value.value) and value.value > 0):
             raise ArgumentError(f"{name} of {where} must be positive, got {value.value:g}")
     return found
+
+
+def _numbers(where: str, **amounts: tuple[Amount, str]) -> tuple[float, ...]:
+    """Positive numbers in SI units: tables, which are made of them, do not depend on parameters."""
+    found = []
+    for name, amount in zip(amounts, _one(where, **amounts), strict=True):
+        try:
+            value = evaluate_number(amount, {})
+        except ExpressionError:
+            raise ArgumentError(f"{name} of {where} must be a number, since a table is made of it, got '{amount}'") from None
+        if not (math.isfinite(value) and value > 0):
+            raise ArgumentError(f"{name} of {where} must be positive, got {value:g}")
+        found.append(value)
+    return tuple(found)
 
 
 def _not_negative(where: str, **amounts: Amount) -> tuple[Expr, ...]:
@@ -270,12 +285,13 @@ def random_profile(density: Callable[[Array], Array], length: float, count: int,
     return np.fft.irfft(lines, count) * count
 
 
-def roughness(road: str | float, length: float, seed: int, spacing: float = 0.05) -> tuple[Array, Array]:
+def roughness(road: str | float, length: Amount, seed: int, spacing: Amount = 0.05) -> tuple[Array, Array]:
     """Positions and heights in m of a random road of ISO 8608: a class or a density at 0.1 cycles/m, between 0.011 and 2.83
     cycles/m, or half of that which the spacing resolves. It repeats after its length."""
-    count = 2 * round(length / spacing / 2)
-    heights = random_profile(lambda n: spectral_density(road, n), length, count, BAND, seed)
-    return np.arange(count, dtype=np.float64) * (length / count), heights
+    extent, step = _numbers("roughness", length=(length, "m"), spacing=(spacing, "m"))
+    count = 2 * round(extent / step / 2)
+    heights = random_profile(lambda n: spectral_density(road, n), extent, count, BAND, seed)
+    return np.arange(count, dtype=np.float64) * (extent / count), heights
 
 
 def _around_from_start(around: _Round) -> tuple[Expr, float]:
@@ -295,12 +311,12 @@ def rough(
     model: Model,
     name: str,
     road: str | float,
-    length: float,
+    length: Amount,
     seed: int,
     along: Amount = "x",
     track: Amount | None = None,
     across: Amount = "y",
-    spacing: float = 0.05,
+    spacing: Amount = 0.05,
 ) -> Expr:
     """The height of a random road of ISO 8608 between along = 0 and `length`, as a spline table of the model.
 
@@ -308,21 +324,22 @@ def rough(
     right have profiles of their own, independent of each other, with the height linear between. Along a circle, of which the
     length must not be more than the circumference, the roughness is met in every round.
     """
-    if not length > 2 * TAPER:
-        raise ArgumentError(f"a rough road of {length:g} m is too short; take more than {2 * TAPER:g} m")
+    extent, step = _numbers("rough", length=(length, "m"), spacing=(spacing, "m"))
+    if not extent > 2 * TAPER:
+        raise ArgumentError(f"a rough road of {extent:g} m is too short; take more than {2 * TAPER:g} m")
     where = amount_in(along, None, "along of rough")
     around, beyond = _Round.of(where), np.zeros(0)
     if around is not None:
-        _check_round("rough", around, Number(length))
+        _check_round("rough", around, Number(extent))
         where, whole = _around_from_start(around)
-        beyond = np.arange(length, whole + 2 * spacing, spacing)[1:]  # level, so that the arc length jumps inside the table
+        beyond = np.arange(extent, whole + 2 * step, step)[1:]  # level, so that the arc length jumps inside the table
 
     def profile(name: str, seed: int) -> Expr:
-        at, heights = roughness(road, length, seed, spacing)
+        at, heights = roughness(road, extent, seed, step)
         ends = np.clip(np.minimum(at, at[-1] - at) / TAPER, 0.0, 1.0)
         heights = heights * ends**3 * (10 - 15 * ends + 6 * ends**2)
         if beyond.size:
-            before = spacing * np.array([-2.0, -1.0])
+            before = step * np.array([-2.0, -1.0])
             at, heights = np.concatenate([before, at, beyond]), np.concatenate([0 * before, heights, 0 * beyond])
         model.table(name, at.tolist(), heights)
         return Call(name, (where,))
@@ -365,27 +382,32 @@ def gust(speed: Amount, start: Amount, duration: Amount, along: Amount = "t") ->
 def turbulence(
     model: Model,
     name: str,
-    deviation: float,
-    scale: float,
-    speed: float,
-    duration: float,
+    deviation: Amount,
+    scale: Amount,
+    speed: Amount,
+    duration: Amount,
     seed: int,
     lateral: bool = True,
-    spacing: float = 0.02,
+    spacing: Amount = 0.02,
 ) -> Expr:
     """Random wind speed of Dryden's spectrum as a spline table of time: standard deviation in m/s, length scale in m, mean speed
-    of the air relative to the vehicle in m/s.
+    of the air relative to the vehicle in m/s. It repeats after its `duration`.
 
     One-sided spectral densities, with τ = scale/speed and ω = 2π f: 4 σ² τ/(1 + τ² ω²) along the wind, and
     2 σ² τ (1 + 3 τ² ω²)/(1 + τ² ω²)² across it.
     """
-    tau = scale / speed
+    sigma, far, fast = _numbers("turbulence", deviation=(deviation, "m/s"), scale=(scale, "m"), speed=(speed, "m/s"))
+    period, step = _numbers("turbulence", duration=(duration, "s"), spacing=(spacing, "s"))
+    tau = far / fast
 
     def density(f: Array) -> Array:
         u = (2 * np.pi * tau * f) ** 2
-        return 2 * deviation**2 * tau * (1 + 3 * u) / (1 + u) ** 2 if lateral else 4 * deviation**2 * tau / (1 + u)
+        return 2 * sigma**2 * tau * (1 + 3 * u) / (1 + u) ** 2 if lateral else 4 * sigma**2 * tau / (1 + u)
 
-    count = 2 * round(duration / spacing / 2)
-    values = random_profile(density, duration, count, (0.5 / duration, 0.5 / spacing), seed)
-    model.table(name, (np.arange(count) * (duration / count)).tolist(), values)
-    return Call(name, (amount_in("t", None, ""),))
+    count = 2 * round(period / step / 2)
+    values = random_profile(density, period, count, (0.5 / period, 0.5 / step), seed)
+    ticks = np.arange(-count // 2 - OVERLAP, count // 2 + OVERLAP + 1)  # both sides of where the time jumps back
+    model.table(name, (ticks * (period / count)).tolist(), values[ticks % count])
+    radius = Number(period / (2 * math.pi))  # of a circle of that length
+    turn = amount_in("t", None, "") / radius
+    return Call(name, (radius * Call("atan2", (Call("sin", (turn,)), Call("cos", (turn,)))),))

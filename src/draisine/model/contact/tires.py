@@ -33,6 +33,7 @@ Scalar = Any  # a number, an array, or a symbol
 Values = Mapping[str, Scalar]
 
 LEAST_FORCE = 1e-6  # N, below which directions of forces are smooth
+LEAST_BOUND = 1e-12  # N, twice the bound of a force without load or on ice: far below the former, so that its slopes vanish, too
 LEAST_SLIP = 1e-10  # the same of slips
 LEAST_FRICTION = 1e-9  # twice the coefficient of a brush tire on ice
 LEAST_ROLLING = 0.01  # of 1 + κ
@@ -238,8 +239,9 @@ def softplus(m: Any, x: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def at_most_one(m: Any, x: Scalar) -> Scalar:
-    """min(x, 1), smooth within 1e-7 of 1."""
-    return 1.0 - positive_part(m, 1.0 - x, 1e-7)
+    """min(x, 1), smooth within 1e-7 of 1: the root u ≤ 1 of (1 − u)(x − u) = w² x up to w², with w = 5e-8. Nothing cancels: of
+    small and large x it is x and 1 to rounding, and so is its slope."""
+    return 2.0 * x / (1.0 + x + m.sqrt((1.0 - x) * (1.0 - x) + 1e-14 * x))
 
 
 def bounded(m: Any, along: Scalar, across: Scalar, most: Scalar) -> tuple[Scalar, Scalar]:
@@ -305,9 +307,7 @@ class LinearTire(Tire):
     def evaluate(self, m: Any, c: Values, state: TireState) -> TireForces:
         along, across = -c.get("longitudinal", c["cornering"]) * state.along, -c["cornering"] * state.across
         if "friction" in c:
-            along, across = bounded(
-                m, along, across, positive_part(m, c["friction"] * state.load, LEAST_FORCE)
-            )  # > 0 on ice, too
+            along, across = bounded(m, along, across, positive_part(m, c["friction"] * state.load, LEAST_BOUND))
         return TireForces(along, across, aligning=-c.get("trail", 0.0) * state.direction * across)
 
     def relaxation_lengths(self, m: Any, c: Values, load: Scalar | None, camber: Scalar) -> tuple[Scalar, Scalar]:

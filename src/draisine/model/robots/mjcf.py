@@ -1,7 +1,7 @@
 """MJCF: the models of MuJoCo, as a `Model`.
 
 Bodies and joints keep their names. MuJoCo's equality constraints are soft, those of the model exact; contacts between geoms are
-not taken. `notes` of the model lists what is left out.
+ignored. `notes` of the model lists what is left out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_mjcf(
       of its package, the nearest above with a package.xml.
 
     Bodies, joints, springs, damping, armature, masses (given, or of geoms), sites as frames, defaults, includes, constraints of
-    <equality>, and motors, position and velocity servos are taken; `notes` of the model lists what is not, contacts among it.
+    <equality>, and motors, position and velocity servos are read; `notes` of the model lists what is not, contacts among it.
     """
     check_options({"joint_limits": (joint_limits, LIMITS), "friction": (friction, FRICTION)}, "read_mjcf")
     root = read_xml(path, "read_mjcf")
@@ -90,16 +90,16 @@ class _Mjcf:
         self._read_options()
         for element in self.root.children:
             if element.tag == "tendon":
-                self.losses += [f"the tendon {_label(t)} is not taken" for t in element.children]
+                self.losses += [f"the tendon {_label(t)} is ignored" for t in element.children]
             elif element.tag not in _QUIET and element.children:
                 names = [child.attributes.get("name", f"line {child.line}") for child in element.children]
-                self.left_out.setdefault(f"<{element.tag}> is not taken", []).extend(names)
+                self.left_out.setdefault(f"<{element.tag}> is ignored", []).extend(names)
         world = RobotLink("world", None, Pose(), self.root)
         self.links.append(world)
         for body in self.root.all("worldbody"):
             self._fill(world, body, "main", Pose())
         notes = [f"{what}: {', '.join(names)}" for what, names in self.left_out.items()]
-        notes.insert(0, "contacts between geoms are not taken")
+        notes.insert(0, "contacts between geoms are ignored")
         return Robot(self.root.attributes.get("model", "") or self.file.stem, self.file, self.links, [], notes, self.losses)
 
     def _leave_out(self, what: str, name: str) -> None:
@@ -112,7 +112,7 @@ class _Mjcf:
             self.gravity = option.numbers("gravity", "the options", 3, self.gravity)
             for key in ("density", "viscosity"):
                 if option.number(key, "the options", 0.0):
-                    self._lose(f"{key} of the surrounding fluid is not taken", option)
+                    self._lose(f"{key} of the surrounding fluid is ignored", option)
             for flag in option.all("flag"):
                 if flag.attributes.get("gravity") == "disable":
                     self.gravity = (0.0, 0.0, 0.0)
@@ -155,7 +155,7 @@ class _Mjcf:
                     child.refuse("the world has a joint; put it into a body")
                 link.joints.append(self._joint(link, full, frame))
             elif child.tag in _UNUSED:
-                self._leave_out("cameras and lights are not taken", child.attributes.get("name", f"line {child.line}"))
+                self._leave_out("cameras and lights are ignored", child.attributes.get("name", f"line {child.line}"))
             elif child.tag != "inertial":
                 child.refuse(f"{where}: <{child.tag}> is not supported")
 
@@ -167,7 +167,7 @@ class _Mjcf:
         if element.attributes.get("mocap") == "true":
             element.refuse(f"{where}: bodies of motion capture are not supported; prescribe the motion of a joint instead")
         if element.number("gravcomp", where, 0.0):
-            self._lose(f"gravity compensation of {where} is not taken", element)
+            self._lose(f"gravity compensation of {where} is ignored", element)
         self.bodies[name] = element
         link = RobotLink(name, parent.name, frame.then(self.settings.pose(element, where)), element)
         self.links.append(link)
@@ -237,7 +237,7 @@ class _Mjcf:
             element.refuse(f"{where} is defined twice; rename one")
         self.joints[name] = element
         for key in element.attributes.keys() - set(_TAKEN.split()) - set(_SOFT.split()):
-            self._lose(f"{key} of {where} is not taken", element)
+            self._lose(f"{key} of {where} is ignored", element)
         if element.tag == "freejoint":
             return RobotJoint(name, "floating", element, motor=False, absolute=True)
         kind = _KINDS[element.choice("type", where, tuple(_KINDS), "hinge")]
@@ -246,7 +246,7 @@ class _Mjcf:
             if value < 0.0:
                 element.refuse(f"{where}: its {key} is {value:g}; it must be zero or positive")
             if value and kind in ("spherical", "floating"):
-                self._lose(f"{key} of {where} is not taken", element)
+                self._lose(f"{key} of {where} is ignored", element)
         axis = element.numbers("axis", where, 3, (0.0, 0.0, 1.0))
         if not any(axis):
             element.refuse(f"{where}: its axis is (0, 0, 0), which has no direction")

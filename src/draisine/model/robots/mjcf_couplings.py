@@ -21,13 +21,13 @@ def add_equalities(assembly: Assembly, root: Element, settings: Settings) -> Non
             name = full.attributes.get("name") or f"{element.tag}_{k + 1}"
             where = f"equality {name!r}"
             if full.attributes.get("active", "true") == "false":
-                assembly.robot.notes.append(f"{where} is not active and not taken")
+                assembly.robot.notes.append(f"{where} is not active and is ignored")
             elif element.tag == "joint":
                 _couple(assembly, full, where)
             elif element.tag in ("connect", "weld"):
                 _connect(assembly, full, name, where, settings)
             else:
-                assembly.robot.losses.append(f"{where} of the kind <{element.tag}> is not taken (line {element.line})")
+                assembly.robot.losses.append(f"{where} of the kind <{element.tag}> is ignored (line {element.line})")
 
 
 def _couple(assembly: Assembly, element: Element, where: str) -> None:
@@ -64,7 +64,7 @@ def _connect(assembly: Assembly, element: Element, name: str, where: str, settin
     label = "".join(c if c.isalnum() else "_" for c in name)
     label = label if label[:1].isalpha() else f"equality_{label}"
     if "body1" not in element.attributes:
-        assembly.robot.losses.append(f"{where} between sites is not taken (line {element.line})")
+        assembly.robot.losses.append(f"{where} between sites is ignored (line {element.line})")
         return
     ends = [element.text("body1", where), element.text("body2", where, "world")]
     for end in ends:
@@ -123,7 +123,7 @@ def add_actuators(assembly: Assembly, root: Element, settings: Settings) -> None
             law = _law(full, where)
             joint = full.attributes.get("joint", full.attributes.get("jointinparent"))
             if law is None or joint is None:
-                assembly.robot.losses.append(f"{where} of the kind <{element.tag}> is not taken (line {element.line})")
+                assembly.robot.losses.append(f"{where} of the kind <{element.tag}> is ignored (line {element.line})")
                 continue
             if joint not in assembly.coordinates:
                 known = list(assembly.coordinates)
@@ -154,7 +154,7 @@ _PRESETS = ("motor", "position", "velocity", "damper", "general")
 
 
 def _law(element: Element, where: str) -> tuple[float, float, float, float] | None:
-    """Gain, and the bias of a constant, of length and of velocity; None for laws that are not taken."""
+    """Gain, and the bias of a constant, of length and of velocity; None for laws that are ignored."""
     number = element.number
     if (
         element.attributes.get("dyntype", "none") != "none"

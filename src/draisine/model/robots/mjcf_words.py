@@ -62,11 +62,11 @@ def _check(element: Element, around: str, losses: list[str]) -> None:
     tag = element.tag
     known = _WORDS.get(f"{around} {tag}", None if tag == "equality" else _WORDS.get(tag))
     if known is not None:
-        # joints name every attribute that is not taken themselves, with the name of the joint
+        # joints themselves name every attribute that is ignored, with the name of the joint
         given = () if tag in ("joint", "freejoint") and around not in ("equality", "default") else element.attributes
         for word in given:
             if word not in known:
-                losses.append(f"{word!r} of <{tag}> in line {element.line} is unknown and not taken{did_you_mean(word, known)}")
+                losses.append(f"{word!r} of <{tag}> in line {element.line} is unknown and ignored{did_you_mean(word, known)}")
     children = None if (tag, around) == ("equality", "default") else _KNOWN.get(tag)
     for child in element.children:
         if children is not None and child.tag not in children:

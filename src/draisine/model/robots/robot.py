@@ -81,7 +81,7 @@ class Coupling:
 
 @dataclass
 class Robot:
-    """Links, parents first, and what of the file is not taken: `notes`, and among them `losses`, which a user must know."""
+    """Links, parents first, and what is ignored in the file: `notes`, and among them `losses`, which a user must know."""
 
     name: str
     file: Path
@@ -161,7 +161,7 @@ class Assembly:
     # ------------------------------------------------------------ names
 
     def _named(self, given: str, taken: set[str], derived: Sequence[str] = ("",), word: str = "link") -> str:
-        """A name of the package near the given one, such that it and those derived from it are not taken yet. Names of the file
+        """A name of the package near the given one, such that it and those derived from it are free. Names of the file
         that need no change come first: of the links left-wheel and left_wheel the second keeps its name."""
         stem = _spelled(given, word)
         name, k = stem, 1

@@ -2,7 +2,7 @@
 
 Links and joints become bodies and joints of the same names. Fixed joints are welded: masses and shapes are added to the body that
 carries them, and a frame keeps the name of the link. Damping and friction of joints become forces, mimicking joints constraints,
-limits the end of a run; `notes` of the model lists what is not taken.
+limits the end of a run; `notes` of the model lists what is ignored.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ _ATTRIBUTES = {
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 # elements that a joint may have; of the others the first line says what they are for
 _LEFT_OUT = {
-    "transmission": "transmissions are not taken (every joint has a motor of its own)",
-    "gazebo": "extensions for Gazebo are not taken",
-    "collision": "collision geometry is not taken",
-    "safety_controller": "safety controllers are not taken",
-    "calibration": "calibration positions are not taken",
+    "transmission": "transmissions are ignored (every joint has a motor of its own)",
+    "gazebo": "extensions for Gazebo are ignored",
+    "collision": "collision geometry is ignored",
+    "safety_controller": "safety controllers are ignored",
+    "calibration": "calibration positions are ignored",
 }
 
 
@@ -79,7 +79,7 @@ def read_urdf(
       package, the nearest above with a package.xml.
 
     Every joint with one coordinate has an input <joint>_torque or <joint>_force, except those that mimic another. `notes` of the
-    model lists what is not taken from the file: collision geometry, transmissions, limits of effort and velocity.
+    model lists what is ignored in the file: collision geometry, transmissions, limits of effort and velocity.
     """
     check_options({"base": (base, BASES), "joint_limits": (joint_limits, LIMITS), "friction": (friction, FRICTION)}, "read_urdf")
     root = read_xml(path, "read_urdf")
@@ -114,7 +114,7 @@ class _Urdf:
                 self._leave_out(_LEFT_OUT[element.tag], named)
             elif element.tag not in known:
                 hint = did_you_mean(element.tag, known).replace("; known are", "; known there are")
-                self.losses.append(f"<{element.tag}> in line {element.line} is unknown and not taken{hint}")
+                self.losses.append(f"<{element.tag}> in line {element.line} is unknown and ignored{hint}")
         self._warn_of_unknown_words()
         ordered = self._ordered()
         couplings = [c for name, joint in self.joints.items() if (c := self._mimic(name, joint)) is not None]
@@ -209,7 +209,7 @@ class _Urdf:
             if child.tag == "collision":
                 self._leave_out(_LEFT_OUT["collision"], name)
             elif child.tag not in ("inertial", "visual"):
-                self._leave_out(f"<{child.tag}> of links is not taken", name)
+                self._leave_out(f"<{child.tag}> of links is ignored", name)
         return link
 
     def _masses(self, inertial: Element, name: str) -> MassProperties:
@@ -321,7 +321,7 @@ class _Urdf:
             if value < 0.0 and dynamics is not None:
                 dynamics.refuse(f"{where}: its {key} is {value:g}; it must be zero or positive")
             if value and made in ("floating", "planar"):
-                self._leave_out(f"{key} of planar and floating joints is not taken", name)
+                self._leave_out(f"{key} of planar and floating joints is ignored", name)
         limits = self._limits(joint, name, kind)
         motor = name not in followers
         return [

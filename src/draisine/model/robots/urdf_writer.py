@@ -33,7 +33,7 @@ def write_urdf(model: Model | System, path: str | Path) -> None:
 
     `model` may have joints with one coordinate, planar and free ones and chains of these, gears between two coordinates, damping
     and dry friction of joints, and limits as `read_urdf` makes them. Wheels and other constraints are refused by name, since URDF
-    has no words for them; forces, outputs and events that it cannot say are left out with a warning.
+    cannot express them; forces, outputs and events that it cannot express are left out with a warning.
     """
     if not isinstance(path, str | Path):
         raise ArgumentError(f"write_urdf: expected the name of a file such as 'robot.urdf', got {path!r}")
@@ -44,7 +44,7 @@ def write_urdf(model: Model | System, path: str | Path) -> None:
     text = writer.text()
     write_text(path, text)
     if writer.lost:
-        warnings.warn(f"{path}: URDF cannot say {', '.join(writer.lost)}; the file is without them", stacklevel=2)
+        warnings.warn(f"{path}: URDF cannot express {', '.join(writer.lost)}; the file is without them", stacklevel=2)
 
 
 class _Motion(NamedTuple):

@@ -55,4 +55,4 @@ def upper_body(
     if (elastic, viscous) != (ZERO, ZERO):
         m.spring(lean, elastic, damping=viscous, name=own.named("muscles"))
     if torque:
-        m.generalized_force(lean, m.input(own.offer("torque", torque), "N*m", "of the machine on the upper body, to the right"))
+        m.generalized_force(lean, own.input("torque", torque, "N*m", "of the machine on the upper body, to the right"))

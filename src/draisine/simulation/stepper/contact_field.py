@@ -23,6 +23,7 @@ SETTLED = 1e-13  # the same of the next one, as the last two let expect it
 MOST_ITERATIONS = 40
 CONTRADICTION = 1e4  # steps relative to forces, of accelerations that contradict each other by about 1e-3: errors of a step
 LEAST_PIVOT = 1e-3  # relative to its column, of rows that are independent beyond doubt
+BLOCK_ROWS, BLOCK_COLUMNS = 2, 4  # of products that are formed together
 
 
 def contact_field(s: Stepper, target: Vector) -> None:
@@ -136,36 +137,49 @@ def solve_contact_forces(s: Stepper) -> None:
 
 def form_matrix(c: ContactModes, size: int) -> bool:
     """The matrix K of the forces, without compliance, and its right side; whether there are rows with a compliance."""
-    n, scaled, inverse, columns, pull, largest = c.velocities, c.scaled, c.inverse, c.columns, c.pull, c.field_new
+    n, inverse, columns, last, largest = c.velocities, c.inverse, c.columns, c.effect[size], c.field_new
     compliant = False
-    for b in range(size):
-        largest[b] = 0.0
     for a in range(size):
         row = int(c.field_row[a])
-        column, entries = columns[row * n : row * n + n], c.field_matrix[a]
+        column, weighted = columns[row * n : row * n + n], c.weighted[a]
         for j in range(n):
-            scaled[j] = column[j] * inverse[j]
-        c.field_side[a] = c.row_side[row] - inner_product(scaled, pull, n)
-        for b in range(size):
-            total = inner_product(scaled, c.effect[b], n)
-            entries[b] = total
-            largest[b] = max(largest[b], abs(total))
+            weighted[j] = column[j] * inverse[j]
         compliant = compliant or c.compliance[row] != 0.0
+    for j in range(n):  # the right side is one more product
+        last[j] = c.pull[j]
+    for a in range(0, size, BLOCK_ROWS):
+        for b in range(0, size + 1, BLOCK_COLUMNS):
+            multiply_block(c, a, b)
+    for a in range(size):
+        c.field_side[a] = c.row_side[int(c.field_row[a])] - c.field_matrix[a, size]
+    if compliant:
+        for b in range(size):
+            largest[b] = 0.0
+        for a in range(size):
+            entries = c.field_matrix[a]
+            for b in range(size):
+                largest[b] = max(largest[b], abs(entries[b]))
     return compliant
 
 
-def inner_product(a: Vector, b: Vector, n: int) -> float:
-    """Σ a_j b_j in four sums, none of which has to wait for another."""
-    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-    for k in range(n // 4):
-        j = 4 * k
-        first += a[j] * b[j]
-        second += a[j + 1] * b[j + 1]
-        third += a[j + 2] * b[j + 2]
-        fourth += a[j + 3] * b[j + 3]
-    for j in range(n - n % 4, n):
-        first += a[j] * b[j]
-    return (first + second) + (third + fourth)
+def multiply_block(c: ContactModes, a: int, b: int) -> None:
+    """Two rows and four columns of the products of weighted columns and effects: sums none of which has to wait for another. What
+    lies beyond the rows that are solved for is not read."""
+    first, second, target, below = c.weighted[a], c.weighted[a + 1], c.field_matrix[a], c.field_matrix[a + 1]
+    p, q, r, s = c.effect[b], c.effect[b + 1], c.effect[b + 2], c.effect[b + 3]
+    p0, q0, r0, s0, p1, q1, r1, s1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(c.velocities):
+        x, y = first[j], second[j]
+        p0 += x * p[j]
+        q0 += x * q[j]
+        r0 += x * r[j]
+        s0 += x * s[j]
+        p1 += y * p[j]
+        q1 += y * q[j]
+        r1 += y * r[j]
+        s1 += y * s[j]
+    target[b], target[b + 1], target[b + 2], target[b + 3] = p0, q0, r0, s0
+    below[b], below[b + 1], below[b + 2], below[b + 3] = p1, q1, r1, s1
 
 
 def are_independent(c: ContactModes, size: int) -> bool:

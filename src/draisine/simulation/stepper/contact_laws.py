@@ -46,6 +46,13 @@ def respond(c: ContactModes) -> bool:
             c.system[j, n + k] = -c.row[row * n + j]
     if lu_decompose(c.system, c.system_pivot, n + fixed) >= 0:
         return False
+    accelerate(c)
+    return True
+
+
+def accelerate(c: ContactModes) -> None:
+    """c from the terms, with the factors of `respond`, which do not depend on velocities."""
+    n, fixed = c.velocities, len(c.permanent)
     for j in range(n):
         c.side[j] = c.force[j]
     for k in range(fixed):
@@ -60,7 +67,6 @@ def respond(c: ContactModes) -> bool:
             row = int(c.normal[i])
             if is_rounding(c, row, c.offset[row]):
                 c.offset[row] = 0.0  # rounding error is no approach
-    return True
 
 
 def is_rounding(c: ContactModes, row: int, acceleration: float) -> bool:

@@ -91,9 +91,10 @@ class ContactModes(Record):
     multiplier: Vector  # (m)
     pull: Vector  # (n) L⁻¹ (F + Aᵀ λ)
     scaled: Vector  # (n)
-    effect: Matrix  # (m, n) of the forces that are solved for
+    effect: Matrix  # (m + 4, n) of the forces that are solved for; behind them L⁻¹ F, and room for blocks of products
+    weighted: Matrix  # (m + 1, n) D⁻¹ times their columns
     field_row: Integers  # (m) their rows
-    field_matrix: Matrix  # (m, m)
+    field_matrix: Matrix  # (m + 1, m + 4)
     field_pivot: Integers  # (m)
     field_side: Vector  # (m)
     field_force: Vector  # (m)

@@ -13,6 +13,7 @@ from draisine.codegen.jit.kernel import HoistedKernel, Kernel
 from draisine.program.equations import Equations, Unilateral
 from draisine.results.contact_modes import ContactHistory
 from draisine.results.mode_changes import RecordedChanges
+from draisine.simulation.stepper.contact_field import BLOCK_COLUMNS
 from draisine.simulation.stepper.contact_layout import (
     ENERGETIC,
     MODE_ENTRIES,
@@ -105,8 +106,9 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
             "rates": (kernels.first_velocity + 1,),
             "lower": (n * n,),
             "columns": (m * n,),
-            "effect": (m, n),
-            "field_matrix": (m, m),
+            "effect": (m + BLOCK_COLUMNS, n),
+            "weighted": (m + 1, n),
+            "field_matrix": (m + 1, m + BLOCK_COLUMNS),
             **{name: (n,) for name in ("inverse", "load", "pull", "scaled")},
             **{name: (m,) for name in ("row_side", "row_speed", "drift", "rubbing", "compliance", "multiplier")},
             **{name: (m,) for name in ("field_row", "field_pivot", "field_side", "field_force", "field_new", "field_step")},

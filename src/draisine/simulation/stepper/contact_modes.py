@@ -24,6 +24,7 @@ from draisine.simulation.stepper.contact_impact import (
 )
 from draisine.simulation.stepper.contact_laws import (
     BOUNDARY,
+    accelerate,
     along,
     has_normal,
     is_joint,
@@ -280,13 +281,26 @@ def return_to_constraints(s: Stepper) -> None:
     """Remove the drift of closed contacts, which is not to be taken for an approach or a slip."""
     if s.project == 0 or s.behind_switch != 0:
         return
-    for _ in range(PROJECTIONS):
+    for k in range(PROJECTIONS):
+        if k > 0 and lies_on_constraints(s, GAP_ERROR * s.modes.length):
+            return
         copy(s.x, s.point, s.width)
         s.time[0] = s.t
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
         if first_nonfinite(s.new, s.states) >= 0:
             return
         copy(s.new, s.x, s.states)
+
+
+def lies_on_constraints(s: Stepper, threshold: float) -> bool:
+    """Whether the residual is below the threshold, which most often shows that there is nothing to project; then as a projection
+    would leave it."""
+    if s.deviation == 0 or (s.unilateral != 0 and s.modes.usual != 0):
+        return False  # the projection of the usual modes is short
+    copy(s.x, s.point, s.width)
+    s.time[0] = s.t
+    call_kernel(s.deviation, (s.time, s.point, s.u, s.parameters), (s.scalar,))
+    return s.scalar[0] <= threshold
 
 
 def raise_landed(s: Stepper) -> bool:
@@ -490,10 +504,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
     follow_hosts(c)
     if collided(c):  # velocity products have changed
         load_terms(s)
-        if not respond(c):
-            c.outcome = SINGULAR_MASS
-            return CONTACT_UNSOLVED
-        respond_along_rows(c, s.variations != 0)
+        accelerate(c)  # what impulses give depends on coordinates alone
     for k in range(c.rows):
         c.target[k] = c.offset[k]
     stopped = ended if which == 1 else -1

@@ -1,6 +1,7 @@
 """Implicit equations in the stepping loop: residuals, Jacobians, linear systems, error weights and the consistent start.
 
 The linear systems have the matrix λ/h ∂F/∂ẋ + ∂F/∂x, real or complex, dense with row pivoting or sparse by a precomputed plan.
+Dense systems leave out unknowns on which no other equation of ẋ = f depends, as cyclic coordinates: these follow.
 Restricted Python, like `explicit_rk`.
 """
 
@@ -9,9 +10,9 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.jit import sparse_qr
-from draisine.codegen.restricted.types import Vector, call_kernel
+from draisine.codegen.restricted.types import Integers, Number, NumberMatrix, Numbers, Vector, call_kernel
 from draisine.simulation.stepper.contact_field import contact_field
-from draisine.simulation.stepper.dense_matrices import clear, clear_matrix, lu_decompose, lu_solve
+from draisine.simulation.stepper.dense_matrices import clear, clear_matrix, lu_decompose, lu_solve, reciprocal
 from draisine.simulation.stepper.explicit_rk import apply_control, copy, first_nonfinite
 from draisine.simulation.stepper.layout import DIVERGED, NONFINITE_VALUES, SINGULAR_MATRIX, SOLVED, UNDETERMINED, Stepper, Tableau
 from draisine.simulation.stepper.sliding import sliding_field
@@ -29,42 +30,46 @@ CONTACT_DIFFERENCE = 1e-10  # the same with contacts, whose slips may be small
 def factorize_real(s: Stepper, by_rate: float) -> int:
     """Factorize by_rate · ∂F/∂ẋ + ∂F/∂x."""
     s.factorizations += 1
-    n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
+    dx, dxdot = s.by_state, s.by_rate
     if s.sparse != 0:
         values = s.entry
         for e in range(s.entries):
             values[e] = by_rate * dxdot[e] + dx[e]
         sparse_qr.factorize(s.plan, values, s.factor, s.work)
         return SOLVED
-    a, rows, columns = s.lu, s.entry_row, s.entry_column
-    clear_matrix(a, n)
+    a, rows, columns, place = s.lu, s.entry_row, s.entry_column, s.core_place
+    clear_matrix(a, s.core)
     for e in range(s.entries):
-        a[rows[e], columns[e]] = by_rate * dxdot[e] + dx[e]
-    return SOLVED if lu_decompose(a, s.pivot, n) < 0 else SINGULAR_MATRIX
+        i, j = place[rows[e]], place[columns[e]]
+        if i >= 0 and j >= 0:
+            a[i, j] = by_rate * dxdot[e] + dx[e]
+    return SOLVED if lu_decompose(a, s.pivot, s.core) < 0 else SINGULAR_MATRIX
 
 
 def factorize_complex(s: Stepper, system: int, by_rate: complex) -> int:
     """Factorize the same matrix with a complex factor."""
     s.factorizations += 1
-    n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
+    dx, dxdot = s.by_state, s.by_rate
     if s.sparse != 0:
         values = s.complex_entry
         for e in range(s.entries):
             values[e] = by_rate * dxdot[e] + dx[e]
         sparse_qr.factorize(s.plan, values, s.complex_factor[system], s.complex_work)
         return SOLVED
-    a, rows, columns = s.complex_lu[system], s.entry_row, s.entry_column
-    clear_matrix(a, n)
+    a, rows, columns, place = s.complex_lu[system], s.entry_row, s.entry_column, s.core_place
+    clear_matrix(a, s.core)
     for e in range(s.entries):
-        a[rows[e], columns[e]] = by_rate * dxdot[e] + dx[e]
-    return SOLVED if lu_decompose(a, s.complex_pivot[system], n) < 0 else SINGULAR_MATRIX
+        i, j = place[rows[e]], place[columns[e]]
+        if i >= 0 and j >= 0:
+            a[i, j] = by_rate * dxdot[e] + dx[e]
+    return SOLVED if lu_decompose(a, s.complex_pivot[system], s.core) < 0 else SINGULAR_MATRIX
 
 
 def solve_real(s: Stepper, rhs: Vector) -> None:
     if s.sparse != 0:
         sparse_qr.solve(s.plan, s.factor, rhs, s.work)
     else:
-        lu_solve(s.lu, s.pivot, s.unknowns, rhs)
+        solve_dense(s, s.lu, s.pivot, s.core_side, rhs, s.tableau.filter / s.factor_h)
 
 
 def solve_complex(s: Stepper, system: int) -> None:
@@ -72,7 +77,23 @@ def solve_complex(s: Stepper, system: int) -> None:
     if s.sparse != 0:
         sparse_qr.solve(s.plan, s.complex_factor[system], s.complex_rhs, s.complex_work)
     else:
-        lu_solve(s.complex_lu[system], s.complex_pivot[system], s.unknowns, s.complex_rhs)
+        by_rate = s.tableau.pairs[system, 0] * (1.0 / s.factor_h)
+        solve_dense(s, s.complex_lu[system], s.complex_pivot[system], s.complex_core_side, s.complex_rhs, by_rate)
+
+
+def solve_dense(s: Stepper, factors: NumberMatrix, pivot: Integers, side: Numbers, rhs: Numbers, by_rate: Number) -> None:
+    """Solve for the unknowns that enter other equations than their own together; the others follow."""
+    n, unknown, outer, dx = s.core, s.core_unknown, s.outer, s.by_state
+    for i in range(n):
+        side[i] = rhs[unknown[i]]
+    lu_solve(factors, pivot, n, side)
+    for i in range(n):
+        rhs[unknown[i]] = side[i]
+    for k in range(s.outer_count):
+        e = outer[k]
+        rhs[s.entry_row[e]] -= dx[e] * rhs[s.entry_column[e]]
+    for k in range(n, s.unknowns):
+        rhs[unknown[k]] *= reciprocal(by_rate + dx[outer[s.outer_count + k - n]])
 
 
 def factorize_start(s: Stepper) -> int:
@@ -160,13 +181,17 @@ def make_jacobians(s: Stepper) -> int:
 
 def contact_jacobians(s: Stepper) -> None:
     """Jacobians of ẋ − f with contacts, by differences, as far as the pattern of the equations has them: an evaluation in the
-    present modes is short, and the Jacobian of the equations of all modes takes as long as sixty of them."""
+    present modes is short, and the Jacobian of the equations of all modes takes as long as sixty of them. Nothing depends on
+    cyclic coordinates."""
     start, motion, point = s.stage_residual[0], s.stage_residual[1], s.point
     contact_field(s, start)
     note_slips(s)
     column, step = -1, 1.0
     for e in range(s.entries):
         row, other = int(s.entry_row[e]), int(s.entry_column[e])
+        s.by_state[e], s.by_rate[e] = 0.0, 1.0 if row == other else 0.0
+        if s.core_place[other] < 0:
+            continue
         if other != column:
             kept = point[other]
             step = CONTACT_DIFFERENCE * (1.0 + abs(kept))
@@ -176,7 +201,6 @@ def contact_jacobians(s: Stepper) -> None:
             point[other] = kept
             column = other
         s.by_state[e] = (start[row] - motion[row]) / step
-        s.by_rate[e] = 1.0 if row == other else 0.0
 
 
 def sliding_jacobians(s: Stepper) -> None:

@@ -285,6 +285,11 @@ class Stepper(Record):
     differential: Integers  # (N)
     entry_row: Integers  # (z) positions of the entries of the Jacobians, by columns
     entry_column: Integers  # (z)
+    core: int  # number of unknowns that enter other equations than their own; the others follow from these
+    core_unknown: Integers  # (N) these, then the others
+    core_place: Integers  # (N) place of an unknown among these, −1 for the others
+    outer: Integers  # (z) entries of the equations of the others: beside the diagonal, then on it …
+    outer_count: int  # … and the number of the first
     by_state: Vector  # (z) their values
     by_rate: Vector  # (z)
     weight: Vector  # (w) one over the error tolerance of an unknown, 0 for those without error control
@@ -294,7 +299,9 @@ class Stepper(Record):
     change: Matrix  # (s, w) corrections of the stages
     rhs: Vector  # (w) right-hand side of a real system …
     complex_rhs: ComplexVector  # (w) … and of a complex one
-    # factors of λ/h ∂F/∂ẋ + ∂F/∂x, one real and c complex: dense …
+    core_side: Vector  # (w) the same of the unknowns that are solved for together
+    complex_core_side: ComplexVector  # (w)
+    # factors of λ/h ∂F/∂ẋ + ∂F/∂x, one real and c complex: dense, of the unknowns that are solved for together …
     lu: Matrix  # (N, N)
     complex_lu: ComplexCube  # (c, N, N)
     pivot: Integers  # (N)
@@ -358,6 +365,7 @@ class Stepper(Record):
     off_grid: int  # fixed steps: t is not a multiple of the step
     grid_step: int  # fixed steps: the attempt ends at a multiple …
     irregular: int  # … or is shorter than others
+    leap_possible: int  # the residual of the constraints jumps at the last switch
     beside_switch: int  # steps beside a switch: the one that ends there, and the next
     behind_switch: int  # the state has been moved into new branches, where a projection would not leave it (`contact_places`)
     restarted: int  # branches changed; read and cleared by external methods and batches

@@ -13,7 +13,7 @@ import math
 from draisine.codegen.restricted.types import call_kernel
 from draisine.simulation.stepper.accumulation import beyond_limit
 from draisine.simulation.stepper.contact_layout import ENDLESS
-from draisine.simulation.stepper.contact_modes import is_inside, is_torn, note_contacts_below
+from draisine.simulation.stepper.contact_modes import is_inside, is_torn, lies_on_constraints, note_contacts_below
 from draisine.simulation.stepper.contact_monitor import begin_contacts, monitor_step
 from draisine.simulation.stepper.contact_places import change_with_inertia, has_places
 from draisine.simulation.stepper.contact_saltation import change_modes_varied
@@ -102,6 +102,7 @@ from draisine.simulation.stepper.switching import (
 )
 from draisine.simulation.stepper.usual_modes import badly_conditioned, leave_usual_modes
 
+BESIDE = 1e-8  # of a step: how far before and behind a switch constraints are compared
 SHORT = 0.1  # steps at the end of a mode, relative to its first one, that are no guide to the next mode
 
 
@@ -373,6 +374,8 @@ def switch_at_once(s: Stepper, m: Tableau, row: int) -> int:
     """A branch ends where it began: switch without a step."""
     s.rejected += 1
     note_grid(s, True)
+    if s.beside_switch == 2 and s.project != 0 and not projects_behind_switches(s):
+        s.leap_possible, s.beside_switch = jumps_here(s, s.step_length), 1
     reason = change_at(s, row)
     return restart(s, m) if reason == CONTINUE else reason
 
@@ -509,8 +512,12 @@ def finish_step(s: Stepper, m: Tableau, h: float) -> int:
             s.smooth = 1
     reason = CONTINUE
     if s.project != 0:
-        if s.switching != 0 and s.unilateral != 0 and s.beside_switch == 2 and has_places(s):
-            s.beside_switch = 1  # projected behind the switch (`contact_places`)
+        if s.switching != 0 and (s.beside_switch == 2 or at_restart(s)):
+            s.leap_possible = 1
+            if not projects_behind_switches(s):
+                s.leap_possible = jumps_here(s, s.step_length if s.beside_switch == 2 else abs(h))
+        if s.switching != 0 and s.beside_switch == 2 and projects_behind_switches(s):
+            s.beside_switch = 1
         else:
             reason = project(s, m)
     if s.switching != 0 and s.sliding > 0:  # before the state is recorded: its last sample is its end
@@ -537,7 +544,9 @@ def project(s: Stepper, m: Tableau) -> int:
     s.time[0] = s.t
     threshold = s.tight if s.condition > s.close else s.threshold
     s.unprojected = 0.0
-    exact = s.deviation != 0 and s.projections > 0 and lies_on_constraints(s, threshold)
+    exact = s.projections > 0 and lies_on_constraints(s, threshold)
+    if exact:
+        s.unprojected = s.scalar[0]
     for i in range(0 if exact else s.projections):  # Newton steps
         copy(s.x, s.point, s.width)
         call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
@@ -561,7 +570,7 @@ def project(s: Stepper, m: Tableau) -> int:
             s.beside_switch = 2
         if s.beside_switch > 0:
             s.beside_switch -= 1
-            s.leaps = 1 if s.unprojected > s.broken else 0
+            s.leaps = 1 if s.leap_possible != 0 and s.unprojected > s.broken else 0
     broken = s.scalar[0] > s.broken or s.leaps != 0
     # The rate of an implicit method is that of a smooth solution; a newly evaluated one need not be.
     if moved and m.external == 0 and (m.implicit == 0 or (m.evaluates_end != 0 and s.dynamics != 0)):
@@ -574,15 +583,27 @@ def project(s: Stepper, m: Tableau) -> int:
     return BROKEN if broken else CONTINUE
 
 
-def lies_on_constraints(s: Stepper, threshold: float) -> bool:
-    """Whether the residual is below the threshold, which most often shows that there is nothing to project; then as `project`
-    would leave it."""
-    if s.unilateral != 0 and s.modes.usual != 0:
-        return False  # the projection of these modes is short
+def projects_behind_switches(s: Stepper) -> bool:
+    """Whether the step that ends at a switch is not projected there, but behind it (`contact_places`)."""
+    return s.unilateral != 0 and has_places(s)
+
+
+def jumps_here(s: Stepper, length: float) -> int:
+    """Whether the residual of the constraints jumps at the switch where the state is: from just before it to just behind it. A
+    residual behind a step does not tell, since errors within the tolerance make one, too."""
+    away = BESIDE * (length if s.end >= s.t else -length)
+    before = residual_beside(s, -away)
+    return 1 if abs(residual_beside(s, away) - before) > s.broken else 0
+
+
+def residual_beside(s: Stepper, away: float) -> float:
+    """The residual of the constraints a little before or behind the state, along the motion."""
     copy(s.x, s.point, s.width)
-    call_kernel(s.deviation, (s.time, s.point, s.u, s.parameters), (s.scalar,))
-    s.unprojected = s.scalar[0]
-    return s.scalar[0] <= threshold
+    for i in range(s.states):
+        s.point[i] += away * s.k[0, i]
+    s.time[0] = s.t + away
+    call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
+    return s.scalar[0]
 
 
 def well_conditioned(s: Stepper) -> bool:

@@ -292,6 +292,15 @@ class Memory:
         s.dae_index[:], s.differential[:] = form.index, form.differential
         s.entry_row[:], s.entry_column[:] = form.form.pattern
         s.entries = len(form.form.pattern[0])
+        # of ẋ = f alone: starts solve for all unknowns of other equations together
+        isolated = form.form.isolated if form.explicit else np.zeros(form.form.size, dtype=bool)
+        s.core = int(np.count_nonzero(~isolated))
+        s.core_unknown[:] = np.argsort(isolated, kind="stable")
+        s.core_place[:] = np.where(isolated, -1, np.cumsum(~isolated) - 1)
+        diagonal, beside = s.entry_row == s.entry_column, isolated[s.entry_row]
+        s.outer_count = int(np.count_nonzero(beside & ~diagonal))
+        outer = np.concatenate([np.flatnonzero(beside & ~diagonal), np.flatnonzero(beside & diagonal)])
+        s.outer[: len(outer)] = outer
         s.needs_start_solve, s.residual_form = int(form.needs_start_solve), int(not form.explicit or bool(s.unilateral))
         if form.plan is not None:
             s.sparse = 1
@@ -533,10 +542,10 @@ def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: 
     s, pairs = (scheme.solved, len(scheme.pairs)) if isinstance(scheme, ImplicitScheme) else (0, 0)
     plan = form.plan
     shapes: dict[str, tuple[int, ...]] = {
-        **{name: (width,) for name in ("rate", "weight", "rhs", "complex_rhs")},
-        **{name: (entries,) for name in ("by_state", "by_rate", "entry_row", "entry_column")},
+        **{name: (width,) for name in ("rate", "weight", "rhs", "complex_rhs", "core_side", "complex_core_side")},
+        **{name: (entries,) for name in ("by_state", "by_rate", "entry_row", "entry_column", "outer")},
         **{name: (s, width) for name in ("stage", "past_stage", "stage_residual", "change")},
-        **{name: (n,) for name in ("dae_index", "differential")},
+        **{name: (n,) for name in ("dae_index", "differential", "core_unknown", "core_place")},
     }
     if plan is None:
         return shapes | {"lu": (n, n), "complex_lu": (pairs, n, n), "pivot": (n,), "complex_pivot": (pairs, n)}

@@ -234,14 +234,14 @@ def kind_of_margin(s: Stepper, j: int) -> int:
     error = abs(begin + end - 4.0 * (s.margin[stride, j] + s.margin[3 * stride, j]) + 6.0 * middle)
     first, second, third = first_coefficient(s, j), middle_coefficient(s, j), last_coefficient(s, j)
     error = max(error, NEAR_ZERO * max(abs(begin), abs(end), abs(middle)))
-    if not is_smooth(s, j) or not first > error or (begin < 0.0 and s.armed[j] != 0):
+    if not is_smooth(s, j) or not max(begin, first) > error or (begin < 0.0 and s.armed[j] != 0):
         return OPEN
-    if min(second, third, end) > error:
+    if min(first, second, third, end) > error:
         return CLEAR
     falls = begin > error or s.margin[stride, j] > 0.0
-    a, b = sign_beyond(second, error), sign_beyond(third, error)
-    once = a >= b and end < -error and not (a == 0 and b == 0)
-    return SINGLE if once and falls else OPEN
+    a, b, d = sign_beyond(first, error), sign_beyond(second, error), sign_beyond(third, error)
+    sure = abs(a) + abs(b) + abs(d) >= 2  # one sign that is not known leaves their changes as they are
+    return SINGLE if a >= b >= d and sure and end < -error and falls else OPEN
 
 
 def sign_beyond(value: float, error: float) -> int:

@@ -13,6 +13,7 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.spectrum import Spectrum
 from draisine.program.equations import Equations
 from draisine.stability.deviations import Derivatives, Naming, deviations_of
 
@@ -60,6 +61,12 @@ def neutral_count(spectra: Sequence[Complex]) -> int:
 def without_neutral(spectrum: Complex, neutral: int) -> Complex:
     """The spectrum without the eigenvalues that are zero everywhere."""
     return np.asarray(spectrum[np.sort(np.argsort(np.abs(spectrum))[neutral:])])
+
+
+def spectrum_without_neutral(spectrum: Spectrum, neutral: int) -> Spectrum:
+    """The same of a spectrum with its errors. Eigenvalues that are zero everywhere have the signs of rounding errors, for which
+    windows would be searched about every point."""
+    return spectrum.taken(np.sort(np.argsort(np.abs(spectrum.values), axis=1)[:, neutral:], axis=1))
 
 
 def unstable_count(spectrum: Complex, neutral: int) -> int:

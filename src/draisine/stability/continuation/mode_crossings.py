@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.continuation import CurvePoint, ImplicitCurve
-from draisine.numerics.spectrum import nearest_first
+from draisine.numerics.spectrum import Spectrum, nearest_first
 from draisine.stability.continuation.branch_stability import GROWS, eigenvalues, product, without_neutral
 from draisine.stability.exchanges import ModesAt, crossing_modes, grouped
 from draisine.stability.mode_overlap import overlaps, projector, shares, vectors
@@ -38,6 +38,11 @@ class Place:
     @cached_property
     def spectrum(self) -> Complex:
         return eigenvalues(self.matrix)
+
+    @cached_property
+    def bounded(self) -> Spectrum:
+        """The eigenvalues with what rounding can do to them, which several windows about the point ask for."""
+        return Spectrum.of(self.matrix[None])
 
     @cached_property
     def vectors(self) -> tuple[Complex, Complex]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from draisine.numerics.continuation import CurvePoint, ImplicitCurve, least_slope
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.spectrum import Spectrum
-from draisine.stability.continuation.branch_stability import without_neutral
+from draisine.stability.continuation.branch_stability import spectrum_without_neutral, without_neutral
 from draisine.stability.continuation.mode_crossings import Place, explained, pairs_that_cross, zero_crossing
 from draisine.stability.crossings import Matrices, hidden
 from draisine.stability.exchanges import exchanges
@@ -66,12 +66,24 @@ def find(
         if skip not in (i, i + 1):
             found += search.between(i, current, upcoming)
     steps = {one.after for one in found}
-    for i in range(1, len(places) - 1):
+    for i in np.flatnonzero(_might_cross_and_return(places, neutral)).tolist():
         if skip not in (i - 1, i, i + 1) and not steps & {i - 1, i}:
             windows = search.window((places[i - 1], places[i], places[i + 1]), (i - 1, i))
             steps |= {one.after for one in windows}
             found += windows
     return sorted(found, key=lambda one: one.after)
+
+
+def _might_cross_and_return(places: Sequence[Place], neutral: int) -> NDArray[np.bool_]:
+    """Of each place whether it is to be asked for a window about it: all inner ones whose real parts bend towards zero, or all
+    where linear models have different states."""
+    asked = np.zeros(len(places), dtype=bool)
+    asked[1:-1] = True
+    if len(places) > 2 and len({place.matrix.shape for place in places}) == 1:
+        along = np.cumsum([0.0, *(np.linalg.norm(b.point.y - a.point.y) for a, b in pairwise(places))])
+        spectrum = spectrum_without_neutral(Spectrum.of(np.array([place.matrix for place in places])), neutral)
+        asked[1:-1] = hidden(along, spectrum, np.arange(1, len(places) - 1))
+    return asked
 
 
 def parted(
@@ -136,7 +148,7 @@ class _Search:
         if len(set(numbers)) > 1:
             return []
         lengths = [float(np.linalg.norm(b.point.y - a.point.y)) for a, b in pairwise(three)]
-        spectrum = Spectrum.of(np.array([place.matrix for place in three]))
+        spectrum = spectrum_without_neutral(Spectrum.joined([place.bounded for place in three]), self.neutral)
         if depth == WINDOW or not hidden(np.array([0.0, *np.cumsum(lengths)]), spectrum, np.array([1]))[0]:
             return []
         between = [self._middle(a, b) for a, b in pairwise(three)]

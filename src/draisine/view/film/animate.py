@@ -17,7 +17,7 @@ import numpy as np
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.dynamics.kinematics.twists import body_poses
-from draisine.errors import ArgumentError, ModelError
+from draisine.errors import ArgumentError, ExpressionError, ModelError
 from draisine.expr.expression import evaluate_number
 from draisine.model.model import Model
 from draisine.model.system import System
@@ -240,12 +240,27 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
         return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :])
     longest = float((high - low).max())
     x, y = (np.linspace(low[k], high[k], max(3, round(_CELLS * (high - low)[k] / longest) + 1)) for k in (0, 1))
+    return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :] + ground_heights(system, values, x, y, float(run.time[0])))
+
+
+def ground_heights(system: System, values: Mapping[str, float], x: Array, y: Array, time: float) -> Array:
+    """The height of curved ground over a grid. Where it has no value, as outside a bowl, the ground goes on from its edge."""
     tables = {table.name: reading(table) for table in system.functions}
-    start = float(run.time[0])
-    heights = [
-        [evaluate_number(system.ground.height, values | {"x": float(a), "y": float(b), "t": start}, tables) for b in y] for a in x
-    ]
-    return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :] + np.array(heights))
+
+    def height(a: float, b: float) -> float:
+        try:
+            return evaluate_number(system.ground.height, {**values, "x": a, "y": b, "t": time}, tables)
+        except ExpressionError:
+            return np.nan
+
+    found = np.array([[height(a, b) for b in y.tolist()] for a in x.tolist()])
+    while np.isfinite(found).any() and not np.isfinite(found).all():
+        wide = np.pad(found, 1, constant_values=np.nan)
+        around = np.stack([wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:]])
+        known = np.isfinite(around)
+        beside = np.where(known, around, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        found = np.where(np.isfinite(found) | ~known.any(axis=0), found, beside)
+    return np.nan_to_num(found)
 
 
 _FACE = 1e-4  # m, over which a vertical face of a profile is drawn

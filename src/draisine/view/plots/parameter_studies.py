@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # of stable, one real mode, a pair, both, several real modes, neutral, no motion, not computed
 TINTS = ("#E3F2EA", "#FBE3D0", "#D3E4F3", "#EAD7E6", "#F2D3CC", "#F7F3D7", "#FFFFFF", "#EEEEEE")
+FURTHER = ("#CDE7E5", "#E4DCF1", "#F6E3B4", "#DCE6C5", "#F5D5DF", "#C9D6E3", "#E9DCCB", "#D9D9EE")  # of modes named by shapes
 LINES = ("#D55E00", "#0072B2")  # boundaries of real modes and of pairs
 FINEST = 400  # grid points per axis; more would only enlarge the file
 
@@ -40,9 +41,11 @@ def stability_regions(
         drawing, (axes,) = panels(1, width, 0.62 * width)
         (one, right), (other, upwards) = values.items()
         i, j = (slice(None, None, max(1, len(v) // FINEST)) for v in (right, upwards))
-        colors = ListedColormap(TINTS)
-        norm = BoundaryNorm(np.arange(len(TINTS) + 1) - 0.5, colors.N)
-        axes.pcolormesh(right[i], upwards[j], kind[i, j].T, cmap=colors, norm=norm, shading="nearest", rasterized=True)
+        tints = [*TINTS, *(FURTHER[k % len(FURTHER)] for k in range(len(kinds) - len(TINTS)))]
+        norm = BoundaryNorm(np.arange(len(tints) + 1) - 0.5, len(tints))
+        axes.pcolormesh(
+            right[i], upwards[j], kind[i, j].T, cmap=ListedColormap(tints), norm=norm, shading="nearest", rasterized=True
+        )
         _name_regions(axes, right, upwards, kind, kinds)
         if pulled is not None and pulled.any():
             hatched = pulled[i, j].T.astype(float)

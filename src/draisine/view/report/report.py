@@ -107,16 +107,16 @@ def report(
     """A report on a model in one document: picture, tables, parameters, equations, certificate, diagnosis of constraints,
     stability, a sample run, and how to reproduce it.
 
-        - `parameters`: values by name; the others keep their defaults.
-        - `start`, `until`: of the sample run, as in `simulate`; without a start one is chosen for which the model moves.
-        - `over`: a quantity with values for the stability analysis, as in `modes`; by default the speed, if there is one.
-        - `film`: whether the page contains an animation of the sample run (about 700 kB).
-        - `title`: name of the model on the command line, for the commands that reproduce the report.
-        - `progress`: called with a `Progress`: the chapter being written, and the share that is done.
+    - `parameters`: values by name; the others keep their defaults.
+    - `start`, `until`: of the sample run, as in `simulate`; without a start one is chosen for which the model moves.
+    - `over`: a quantity with values for the stability analysis, as in `modes`; by default the speed, if there is one.
+    - `film`: whether the page contains an animation of the sample run (about 700 kB).
+    - `title`: name of the model on the command line, for the commands that reproduce the report.
+    - `progress`: called with a `Progress`: the chapter being written, and the share that is done.
 
-        A chapter that fails contains the reason; the others are complete; see `Report.failed` and `Report.troubles`.
+    A chapter that fails contains the reason; the others are complete; see `Report.failed` and `Report.troubles`.
 
-            dr.report(dr.gallery.bicycle()).save("bicycle.html")
+        dr.report(dr.gallery.bicycle()).save("bicycle.html")
     """
     span = number_in(until, "s", "until")
     if span is None or not span > 0:
