@@ -87,7 +87,7 @@ def solve(
     seconds = {"pose": time.perf_counter() - began}
     found = task.once(schemes, guess, solver, progress, seconds)
     notes: list[str] = []
-    without_end = False
+    without_end, sides = False, list[int]()
     try:
         for seed in range(PERTURBATIONS if guess is None else 0):
             if not _led_nowhere(found, solver):
@@ -108,9 +108,8 @@ def solve(
         found, more = beside_inflections(task, found, solver, progress, seconds)
         notes += more
         task, found = within_wider_limits(task, found, solver, progress, seconds)
-        without_end = any(
-            default_limit_reached(m, p.phase, p.duration) for m, p in zip(maneuver.phases, found.phases, strict=True)
-        )
+        sides = [default_limit_reached(m, p.phase, p.duration) for m, p in zip(maneuver.phases, found.phases, strict=True)]
+        without_end = any(sides)
         if not without_end:
             found, solver, more = _better(task, found, solver, progress, seconds)
             notes += more
@@ -119,7 +118,8 @@ def solve(
         found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
         verified, rounds = timed_verification(task, found, tolerance, seconds), 1
     first = found
-    if refine is not None and found.answer.outcome in CONVERGED and (found.error > tolerance or not without_end):
+    endless = without_end and not (1 in sides and found.error > tolerance)  # the cost at the longest duration is a result
+    if refine is not None and found.answer.outcome in CONVERGED and not endless:
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
     if found.answer.outcome in CONVERGED and not without_end:
