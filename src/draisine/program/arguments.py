@@ -103,7 +103,7 @@ def _is_own(given: Any) -> bool:
 
 
 def _model(function: str, name: str, given: Any) -> Any:
-    if not _is_own(given) or not (hasattr(given, "freeze") or hasattr(given, "parameters")):  # a study has neither
+    if not _is_own(given) or hasattr(given, "findings"):  # a study is no model
         cure = "take one from the gallery, gallery.model('bicycle'), or from a file, read_model('cart.toml')"
         raise ArgumentError(f"{function}: expected a model, got {short(repr(given))}; {cure}")
     if function not in ACROSS_MODES:
