@@ -7,6 +7,8 @@ nothing: least ∫t² u² dt of ẋ = u from 1 to 0 is approached by the same ju
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from draisine.numerics.direct_methods import Collocation
@@ -18,7 +20,7 @@ from draisine.results.status import ProgressCallback
 
 STANDS_OUT = 5.0  # times the median of a control's magnitudes by interval
 PARTS, GROWS = 4, 2.0  # of the interval with the largest one; factor by which it grows there
-SAME_AREA = 0.95  # of the impulse of the interval, in one of its parts: for costs that are curved in the control
+SAME_AREA = 0.95  # of the impulse of the interval, in one of its parts or a much shorter one: for costs curved in the control
 GROWN = (
     32.0  # times higher than on the first mesh: a peak of which the finest mesh may tell no more than the tolerance of the cost
 )
@@ -47,15 +49,28 @@ def impulse_of(
     return ""
 
 
-def has_grown(first: MeshSolution, found: MeshSolution) -> bool:
-    """Whether a peak of a control without bounds has become so much higher with finer meshes that it may be an impulse, which is
-    spread over times so short that the cost no longer tells."""
+class Grown(NamedTuple):
+    """A control whose peak has become much higher with finer meshes, and whether the area of the peak is what it was."""
+
+    name: str
+    same_area: bool
+
+
+def grown_peak(first: MeshSolution, found: MeshSolution) -> Grown | None:
+    """A peak of a control without bounds that has become so much higher with finer meshes that it may be an impulse, which is
+    spread over times so short that the cost no longer tells. The area of an integrable peak falls with its interval,
+    that of an impulse does not."""
     for before, p in zip(first.phases, found.phases, strict=True):
-        for j in range(len(p.phase.controls)):
+        for j, name in enumerate(p.phase.controls):
             (earlier, low), (now, high) = _peak(before, j), _peak(p, j)
             if earlier is not None and now is not None and high > GROWN * low:
-                return True
-    return False
+                return Grown(name, _area(p, j, now) >= SAME_AREA * _area(before, j, earlier))
+    return None
+
+
+def _area(p: PhaseSolution, j: int, interval: int) -> float:
+    length = float(np.diff(p.grid.breaks)[interval]) * p.duration
+    return length * float(np.abs(p.controls[p.grid.control_of, j][interval]).mean())
 
 
 def _peak(p: PhaseSolution, j: int) -> tuple[int | None, float]:

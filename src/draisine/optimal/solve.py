@@ -28,7 +28,7 @@ from draisine.optimal.default_limits import default_limit_reached, with_limits_a
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
-from draisine.optimal.impulses import has_grown, impulse_of
+from draisine.optimal.impulses import grown_peak, impulse_of
 from draisine.optimal.interruption import keeping_the_best
 from draisine.optimal.ipopt import Ipopt, NlpSolution, Outcome
 from draisine.optimal.mesh_cost import has_constant_intervals, mesh_costs
@@ -124,8 +124,13 @@ def solve(
         notes += more
     if found.answer.outcome in CONVERGED and not without_end:
         try:
-            impulse = impulse_of(task, found, solver, progress, seconds)
-            if not impulse and has_grown(first, found):
+            grown = grown_peak(first, found)
+            resolved = verified.verdict.holds and found.error <= tolerance  # else a short layer may look like an impulse
+            if grown and grown.same_area and resolved:
+                impulse = grown.name
+            else:
+                impulse = impulse_of(task, found, solver, progress, seconds)
+            if grown and not impulse:
                 impulse = impulse_of(task, first, solver, progress, seconds)
         except KeyboardInterrupt:
             impulse = ""
