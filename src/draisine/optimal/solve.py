@@ -301,7 +301,10 @@ def _costly(task: Task, found: MeshSolution, verified: Verified, tolerance: floa
     """The intervals of each phase that cost more than their share of this part of the cost; none if the mesh does not.
 
     A polynomial that meets the equations may be far from the best control: where that is large for a moment, or jumps at a price
-    that nodes do not see; and where conditions are tight, a switch a little earlier is dear."""
+    that nodes do not see; and where conditions are tight, a switch a little earlier is dear. A least time without such switches
+    has no price along the path."""
+    if not any(p.phase.integrand is not None or has_constant_intervals(p) for p in found.phases):
+        return [np.zeros(len(p.errors), dtype=bool) for p in found.phases]
     costs = mesh_costs(found.phases, verified.runs, [task.parameters_of(p.phase, found) for p in found.phases])
     none = [np.zeros(len(p.errors), dtype=bool) for p in found.phases]
     size = tolerance * max(abs(found.answer.objective), found.transcribed.nlp.objective_scale)
