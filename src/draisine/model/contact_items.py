@@ -252,7 +252,7 @@ def _lags(name: str, law: TangentialLaw | None) -> tuple[Coordinate, ...]:
     return tuple(Coordinate(f"{name}_lag_{way}", "", "") for way in ("along", "across") if law is not None and law.relaxes)
 
 
-MODE_ENTRIES = 8  # numbers that describe the mode of a contact
+MODE_ENTRIES = 11  # numbers that describe the mode of a contact
 
 
 def mode_entries(contact: str, closed: bool = True, sticks: bool = True) -> tuple[Parameter, ...]:
@@ -260,7 +260,7 @@ def mode_entries(contact: str, closed: bool = True, sticks: bool = True) -> tupl
 
     The direction is that of the slip, along and across the track, while it slips; the offset is the rounding error of the slip
     where it began; `grown` is whether it is not small any more, and `still` the slip below which it keeps its direction until
-    then.
+    then. Forces that are not determined are those next to the preload.
     """
     entries = (
         ("closed", float(closed), f"1 while contact {contact} is closed, 0 while it is open"),
@@ -271,5 +271,8 @@ def mode_entries(contact: str, closed: bool = True, sticks: bool = True) -> tupl
         ("offset_across", 0.0, f"rounding error of the slip of {contact} across its track where it began"),
         ("grown", 0.0, f"1 where the slip of {contact} is not small any more"),
         ("still", 0.0, f"slip of {contact} below which it keeps its direction until then"),
+        ("preload_normal", 0.0, f"normal force of {contact} next to which it is, where it is not determined"),
+        ("preload_along", 0.0, f"the same along the track of {contact}"),
+        ("preload_across", 0.0, f"the same across the track of {contact}"),
     )
     return tuple(Parameter(f"{contact}_{name}", default, "", meaning) for name, default, meaning in entries)

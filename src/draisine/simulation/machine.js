@@ -137,7 +137,7 @@
       s.step_count = s.switch_count = 0;
       if (c.change_count + 2 <= c.change_room) return;
       for (const name of ["change_time", "change_lost", "change_sample", "change_step"]) c[name][0] = c[name][c.change_count - 1];
-      for (const name of ["change_mode", "change_direction", "change_impulse"]) c[name][0].set(c[name][c.change_count - 1]);
+      for (const name of ["change_mode", "change_entries", "change_impulse"]) c[name][0].set(c[name][c.change_count - 1]);
       c.change_count = Math.min(1, c.change_count);
     }
 

@@ -47,7 +47,7 @@ from draisine.simulation.mode_machine import (
     record_script,
     used_fields,
 )
-from draisine.simulation.stepper.contact_layout import ContactModes
+from draisine.simulation.stepper.contact_layout import MODE_ENTRIES, ContactModes
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
 MODES = ("open", "slip", "stick")
@@ -334,7 +334,7 @@ def _memory(record: Stepper, stem: str, fields: Mapping[str, Mapping[str, str]],
                 tables.append(_table(f"values_{place}_{name}", array))
                 values.append(f"memcpy(m->{place}.{name}.at, values_{place}_{name}, sizeof values_{place}_{name});")
     places += [f"m->stepper.{name} = &m->{name};" for name in records["stepper"].records]
-    entries = 8 * record.modes.contacts
+    entries = MODE_ENTRIES * record.modes.contacts
     places += [
         "m->modes.all_parameters = m->stepper.parameters;",
         f"m->modes.mode = part_of(m->stepper.parameters, {len(record.parameters) - entries}, {len(record.parameters)});",

@@ -11,7 +11,8 @@ d̂ = s/|s|, and d where s = 0. Once the slip has grown it is ± s/|s| with the 
 passes zero, where the step ends.
 
 Where rows may be dependent (a block on two corners), their forces are not determined. Then the active rows get a compliance ε
-that is removed again by iteration, K z⁺ + ε z⁺ = r + ε z, from z = 0: the solution of smallest forces.
+that is removed again by iteration, K z⁺ + ε z⁺ = r + ε z, from z = 0: the solution of smallest forces. Where that leaves the
+cones of friction although others do not, it begins with one that does not, the preload: forces next to it follow.
 
 A stop of a joint has no tangential rows. Dry friction of a joint has no normal row: its law has forces in the place of
 coefficients,
@@ -55,6 +56,7 @@ class ContactRows:
     offset: tuple[ca.SX, ...]  # of the slip where it began
     grown: ca.SX  # whether it is not small any more …
     still: ca.SX  # … and below which slip it keeps its direction until then
+    preload: tuple[ca.SX, ...]  # forces along its rows next to which those are that are not determined
     static: ca.SX | None  # infinite
     kinetic: ca.SX | None
     restitution: ca.SX
@@ -133,6 +135,14 @@ class ModeRows:
                     forces[row, contact.load] = (1 - contact.sticks) * contact.kinetic * d
         return ca.horzcat(ca.diag(self.activity) @ rows, forces)
 
+    def preloads(self, count: int) -> ca.SX:
+        """Forces along the rows, next to which those are that are not determined."""
+        found = ca.SX.zeros(count)
+        for c in self.contacts:
+            for row, force in zip(c.rows, c.preload, strict=True):
+                found[row] = c.closed * force
+        return found
+
     def given_forces(self, count: int) -> ca.SX:
         """The right side of the rows of slip with a given force of friction."""
         side = ca.SX.zeros(count)
@@ -164,13 +174,22 @@ class ModeRows:
 
 
 def compliant(
-    name: str, inputs: Slots, matrix: ca.SX, side: ca.SX, z: ca.SX, outputs: Slots, compliance: ca.SX, solver: Solver
+    name: str,
+    inputs: Slots,
+    matrix: ca.SX,
+    side: ca.SX,
+    z: ca.SX,
+    outputs: Slots,
+    compliance: ca.SX,
+    solver: Solver,
+    start: ca.SX,
 ) -> LinearSolveProgram:
-    """K z = r with rows that may be dependent; `compliance` is the diagonal that is added and removed again by iteration."""
+    """K z = r with rows that may be dependent; `compliance` is the diagonal that is added and removed again by iteration from
+    `start`."""
     filled = ca.sparsify(ca.SX(matrix + ca.diag(compliance)))
     pattern = Pattern.of(filled.sparsity())
     taken = {**inputs, "z": z}
     entries = {"entries": ca.SX(filled.nz[:]), "side": side + compliance * z}
     system = Program.build(f"{name}_system", taken, entries)
-    start = Program.build(f"{name}_start", inputs, {"z": ca.SX.zeros(z.numel())})
+    start = Program.build(f"{name}_start", inputs, {"z": ca.densify(start)})
     return LinearSolveProgram(name, system, Program.build(name, taken, outputs), pattern, solver, start=start, tolerance=REMOVED)

@@ -210,6 +210,7 @@ class AugmentedFormulation(BaseFormulation):
                     tuple(direction[2 : 2 + len(ways)]),
                     direction[4],
                     direction[5],
+                    (*([] if normal is None else direction[6:7]), *direction[7 : 7 + len(ways)]),
                     static,
                     kinetic,
                     scope.value(law.restitution),

@@ -120,7 +120,8 @@ def augmented(
     start = None if system.reactions is None else ca.vertcat(ca.SX.zeros(n), *[load] * m)
     if system.dependent_rows:
         compliance = ca.vertcat(ca.SX.zeros(n), modes.activity * ca.SX(list(system.dependent_rows)))
-        dynamics = compliant(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, compliance, solver)
+        before = ca.vertcat(ca.SX.zeros(n), modes.preloads(m))
+        dynamics = compliant(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, compliance, solver, before)
     else:
         dynamics = LinearSolveProgram.build(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, solver, start)
         dynamics = replace(dynamics, condensed=_condensed(system, rows, stabilization, arguments, dynamics))

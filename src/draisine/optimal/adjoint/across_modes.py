@@ -98,18 +98,19 @@ class ModeAdjoint:
         more = n + theta.numel() + 1
         x = ca.SX.sym("x", n + more)
         costate, z, w = x[n : 2 * n], v.z, ca.SX.sym("w", v.z.numel())
-        matrix, side, compliance = self._system
+        matrix, side, compliance, preload = self._system
         value = ca.dot(costate, v.rates)
         total = value + self._integrand - ca.dot(w, matrix @ z - side)
         rates = ca.vertcat(v.rates, -ca.gradient(total, plant.x), -ca.gradient(total, theta), self._integrand)
         sides = ca.vertcat(side, ca.gradient(value, z))
-        rates, both, sides, loose = ca.substitute(
-            [rates, ca.diagcat(matrix, matrix.T), sides, ca.vertcat(compliance, compliance)], [plant.x], [x[:n]]
+        before = ca.vertcat(preload, ca.SX.zeros(z.numel()))
+        rates, both, sides, loose, before = ca.substitute(
+            [rates, ca.diagcat(matrix, matrix.T), sides, ca.vertcat(compliance, compliance), before], [plant.x], [x[:n]]
         )
         inputs: dict[str, ca.SX] = {"t": plant.t, "x": x, "u": plant.inputs, "p": plant.p}
         solved = ca.vertcat(z, w)
         if compliance.nnz():
-            dynamics = compliant(f"{e.name}_adjoint", inputs, both, sides, solved, {"xdot": rates}, loose, Solver.AUTO)
+            dynamics = compliant(f"{e.name}_adjoint", inputs, both, sides, solved, {"xdot": rates}, loose, Solver.AUTO, before)
         else:
             dynamics = LinearSolveProgram.build(f"{e.name}_adjoint", inputs, both, sides, solved, {"xdot": rates})
         report = widen(e.report, more) if not isinstance(e.report, LinearSolveProgram) else widen_solved(e.report, more)
@@ -120,8 +121,9 @@ class ModeAdjoint:
         )
 
     @cached_property
-    def _system(self) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """K and r of K z = r, and the compliance of rows that may depend on each other, which an iteration removes."""
+    def _system(self) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """K and r of K z = r, the compliance of rows that may depend on each other, which an iteration removes, and where that
+        begins."""
         dynamics, plant, z = self._open.dynamics, self.symbols.plant, self.symbols.z
         assert isinstance(dynamics, LinearSolveProgram)  # of contacts that open
         matrix, side = dynamics.linear(plant.arguments, z)
@@ -129,7 +131,8 @@ class ModeAdjoint:
         if jacobian.nnz() and ca.depends_on(jacobian, z):
             raise ArgumentError(f"gradient: forces of {self.equations.name} depend nonlinearly on each other; use sensitivity=")
         compliance = ca.diag(jacobian) if jacobian.nnz() else ca.SX(z.numel(), 1)
-        return matrix - ca.diag(compliance), side - compliance * z, compliance
+        preload = ca.SX.zeros(z.numel()) if dynamics.start is None else dynamics.start.function.call(plant.arguments)[0]
+        return matrix - ca.diag(compliance), side - compliance * z, compliance, preload
 
     # ---------------------------------------------------------------- forwards
 

@@ -19,7 +19,6 @@ from draisine.simulation.stepper.contact_laws import (
     largest,
     open_with_host,
     resists,
-    satisfies,
     solve_choice,
     static,
     tangential_size,
@@ -34,6 +33,7 @@ from draisine.simulation.stepper.contact_layout import (
     UNDECIDED,
     ContactModes,
 )
+from draisine.simulation.stepper.contact_shares import satisfies
 
 ITERATIONS = 2000  # of the projections
 FEW = 8  # of them after which modes are tried first, then after times as many, and after twice as many each time
@@ -184,6 +184,17 @@ def keep_modes(c: ContactModes) -> bool:
         for i in range(c.contacts):
             for w in range(2):
                 c.direction[i, w] = c.best_direction[i, w]
+        return False
+    keep_best(c)
+    return True
+
+
+def begin_slips(c: ContactModes) -> bool:
+    """Whether the combination `choice` is right with slips that begin near `direction`; it is then the best one."""
+    for i in range(c.contacts):
+        if c.active[i] != 0 and not allowed(c, i, int(c.choice[i])):
+            return False
+    if not refine_directions(c) or not satisfies(c):
         return False
     keep_best(c)
     return True
@@ -360,6 +371,7 @@ def keep_best(c: ContactModes) -> None:
                 c.best_direction[i, w] = c.direction[i, w]
     for i in range(c.rows):
         c.best_reaction[i], c.best_result[i] = c.reaction[i], c.result[i]
+    c.best_shared = c.is_shared
 
 
 def opens_others(c: ContactModes) -> bool:

@@ -25,6 +25,8 @@ MOST_TURNS = 100
 TURNED = 1e-13  # what is left across the direction, relative to the first
 LEAST_FORCE = 1e-9  # normal force, relative to the largest force, by which others are divided
 COARSE = 0.1  # rad, between two directions that are tried
+SECTORS = 16  # of half a turn, with one direction that a slip keeps at most
+BISECTIONS = 60
 
 
 def take_direction_of_force(c: ContactModes, i: int) -> None:
@@ -98,11 +100,10 @@ def rotate(c: ContactModes, i: int, angle: float) -> None:
 def at_angle(c: ContactModes, i: int, angle: float, known: bool) -> float:
     """What is left across the direction of slip at an angle from `trial`, by `turning` if that is known; NaN without a
     solution."""
-    rotate(c, i, angle)
     if known:
-        first, second, y = c.direction[i, 0], c.direction[i, 1], c.turning
-        left = first * (y[1, 0] + first * y[1, 1] + second * y[1, 2]) - second * (y[0, 0] + first * y[0, 1] + second * y[0, 2])
-        return left / (y[2, 0] + first * y[2, 1] + second * y[2, 2])
+        left, y = across_per_force(c, i, angle), c.turning
+        return left / (y[2, 0] + c.direction[i, 0] * y[2, 1] + c.direction[i, 1] * y[2, 2])
+    rotate(c, i, angle)
     if not solve_choice(c):
         return math.nan
     return sideways(c, i)
@@ -129,6 +130,59 @@ def know_turning(c: ContactModes, i: int) -> bool:
 
 
 def turn(c: ContactModes, i: int) -> bool:
+    """Turn the direction of slip to one that it keeps: the first one as the motion turns it, unless its normal force would pull
+    there or its slip go back. That one may lie so close to a pole of the forces that it is passed; then all others are tried."""
+    start, other = c.direction[i, 0], c.direction[i, 1]
+    found = turn_on(c, i)
+    if found and goes_forward(c, i):
+        return True
+    first, second = c.direction[i, 0], c.direction[i, 1]
+    c.direction[i, 0], c.direction[i, 1] = start, other
+    if turn_to_any(c, i):
+        return True
+    c.direction[i, 0], c.direction[i, 1] = first, second
+    return found and solve_choice(c)
+
+
+def goes_forward(c: ContactModes, i: int) -> bool:
+    """Whether a slip goes along its direction, with a force that does not pull."""
+    along = 0.0
+    for w in range(c.ways[i]):
+        along += c.direction[i, w] * c.result[int(c.tangential[i]) + w]
+    return c.reaction[int(c.pressing[i])] >= 0.0 and along >= -BOUNDARY * largest(c)
+
+
+def turn_to_any(c: ContactModes, i: int) -> bool:
+    """Turn the direction of slip to the next one, on either side, that it keeps with a force that does not pull. Per normal force,
+    the acceleration across it has no poles."""
+    if not know_turning(c, i):
+        return False
+    for k in range(2 * SECTORS):
+        low, sign = math.pi * (k // 2) / SECTORS, 1.0 if k % 2 == 0 else -1.0
+        high = low + math.pi / SECTORS
+        below = across_per_force(c, i, sign * low)
+        if below * across_per_force(c, i, sign * high) > 0.0:
+            continue
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            if below * across_per_force(c, i, sign * middle) > 0.0:
+                low = middle
+            else:
+                high = middle
+        across_per_force(c, i, sign * high)
+        if solve_choice(c) and goes_forward(c, i) and abs(sideways(c, i)) <= BOUNDARY * largest(c):
+            return True
+    return False
+
+
+def across_per_force(c: ContactModes, i: int, angle: float) -> float:
+    """The acceleration across the direction at an angle from `trial`, divided by the normal force, by `turning`."""
+    rotate(c, i, angle)
+    first, second, y = c.direction[i, 0], c.direction[i, 1], c.turning
+    return first * (y[1, 0] + first * y[1, 1] + second * y[1, 2]) - second * (y[0, 0] + first * y[0, 1] + second * y[0, 2])
+
+
+def turn_on(c: ContactModes, i: int) -> bool:
     """Turn the direction of slip, as the motion turns it, to the first one that it keeps."""
     first = sideways(c, i)
     known = know_turning(c, i)

@@ -6,7 +6,7 @@ of contacts that stick follow from
     Y_aᵀ D⁻¹ (y + Σ_b E_b λ_b) = −b_a,
 
 in which E_b is Y_b, and Y_n − μ Σ d_t Y_t for the normal of a contact that slips along d, or whose resistance to rolling or
-drilling does. Rows that may be dependent have a compliance ε, which iteration removes: (K + ε) λ⁺ = r + ε λ, from λ = 0.
+drilling does. Rows that may be dependent have a compliance ε, which iteration removes: (K + ε) λ⁺ = r + ε λ, from λ = λ_0.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
         lu_solve(c.field_matrix, c.field_pivot, size, force)
         return
     for a in range(size):
-        force[a], step[a] = 0.0, 0.0
+        force[a], step[a] = preload_of(c, int(c.field_row[a])), 0.0
     for iteration in range(MOST_ITERATIONS):
         for a in range(size):
             new[a] = side[a] + c.compliance[int(c.field_row[a])] * force[a]
@@ -262,6 +262,18 @@ def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
         before = change
     for a in range(size):
         c.field_force[a] = math.nan
+
+
+def preload_of(c: ContactModes, row: int) -> float:
+    """The force along a row from which the iteration begins."""
+    for i in range(c.contacts):
+        k = MODE_ENTRIES * i + 8
+        if c.normal[i] == row:
+            return c.mode[k]
+        for w in range(c.ways[i]):
+            if c.tangential[i] + w == row:
+                return c.mode[k + 1 + w]
+    return 0.0
 
 
 def take_back(c: ContactModes, size: int, count: float, change: float) -> bool:

@@ -161,6 +161,7 @@ def sliding_force(c: ContactModes, i: int) -> float:
 def solve_choice(c: ContactModes) -> bool:
     """Reactions and results of the combination `choice`, with slip along `direction`; False if they are not determined."""
     size = 0
+    c.is_shared = 0
     for i in range(c.contacts):
         if c.active[i] != 0 and c.choice[i] != OPEN:
             if has_normal(c, i):
@@ -261,9 +262,9 @@ def boundary(c: ContactModes, i: int) -> float:
     return 10.0 * (max(BOUNDARY, c.tolerance) if c.excluded[i] != 0 else BOUNDARY)
 
 
-def satisfies(c: ContactModes) -> bool:
-    """Whether the solved combination satisfies its inequalities."""
-    room, slack = SLACK * largest(c), SLACK * largest_reaction(c)
+def accelerations_fit(c: ContactModes) -> bool:
+    """Whether the accelerations, or velocities, of the solved combination satisfy its inequalities."""
+    room = SLACK * largest(c)
     for i in range(c.contacts):
         if c.active[i] == 0:
             continue
@@ -276,19 +277,29 @@ def satisfies(c: ContactModes) -> bool:
             if c.result[normal] < -(max(least, c.negligible) if i == c.vanished else least):
                 return False
             continue
-        if has_normal(c, i) and c.reaction[normal] < -slack:
-            return False
         if c.choice[i] == STICK:
-            limit = static(c, i)
-            most = limit if is_joint(c, i) else limit * c.reaction[int(c.pressing[i])]
-            if limit >= 0.0 and tangential_size(c, i, c.reaction) > most + slack:
-                return False
-            if limit < 0.0 and tangential_size(c, i, c.result) > TORN * largest(c):
+            if static(c, i) < 0.0 and tangential_size(c, i, c.result) > TORN * largest(c):
                 return False  # other contacts hold it on ground that moves: no force is enough
         elif c.settled[i] == 0:
             forward = 0.0
             for w in range(c.ways[i]):
                 forward += c.result[int(c.tangential[i]) + w] * c.direction[i, w]
             if forward < -boundary(c, i) * largest(c):
+                return False
+    return True
+
+
+def forces_fit(c: ContactModes) -> bool:
+    """Whether its forces, or impulses, do: those of friction as far as contacts stick."""
+    slack = SLACK * largest_reaction(c)
+    for i in range(c.contacts):
+        if c.active[i] == 0 or c.choice[i] == OPEN:
+            continue
+        if has_normal(c, i) and c.reaction[int(c.normal[i])] < -slack:
+            return False
+        if c.choice[i] == STICK:
+            limit = static(c, i)
+            most = limit if is_joint(c, i) else limit * c.reaction[int(c.pressing[i])]
+            if limit >= 0.0 and tangential_size(c, i, c.reaction) > most + slack:
                 return False
     return True

@@ -9,8 +9,8 @@ OPEN = 0
 SLIP = 1
 STICK = 2
 # Numbers that describe a mode among the parameters: closed, sticks, direction and offset of slip along both tangential rows,
-# grown, still.
-MODE_ENTRIES = 8
+# grown, still, preload along the normal and both tangential rows.
+MODE_ENTRIES = 11
 MONITORED = 5  # stages of a step at which margins are noted, at most
 # Times a velocity: a slip that is zero within rounding errors.
 SLIPPING = 1e-11
@@ -42,7 +42,7 @@ class ContactModes(Record):
     margin_kernel: int  # … and margins
     length: float  # typical one
     tolerance: float  # relative, of the integration
-    mode: Vector  # (8 c) part of the parameters
+    mode: Vector  # (11 c) part of the parameters
     normal: Integers  # (c) row of the normal; −1 where friction is a given force
     host: Integers  # (c) contact whose resistance to rolling or drilling it is; −1 for none
     pressing: Integers  # (c) row of the normal force to which friction is proportional; −1 where friction is a given force
@@ -145,6 +145,26 @@ class ContactModes(Record):
     small_row: Integers  # (m) row of an unknown
     small_pivot: Integers
     unknown: Vector  # (m)
+    # forces that are not determined (`contact_shares`)
+    dependent: int  # 1 if rows may depend on each other
+    is_shared: int  # 1 if the reactions are not those of the smallest size, but within the cones of friction …
+    best_shared: int  # … and the same of the best ones
+    small_place: Integers  # (m) place of a row among the unknowns, −1 for none
+    shared_effect: Matrix  # (m, m)
+    shared_column: Integers  # (m)
+    shared_force: Matrix  # (m, m) forces without effect on the motion, by unknowns
+    shared: Vector  # (m + 1) how much of them is added, and by how much forces are beyond the cones of friction
+    shared_before: Vector  # (m + 1)
+    shared_step: Vector  # (m + 1)
+    shared_pivot: Integers  # (m + 1)
+    shared_size: float
+    shared_scale: float
+    share_error: float
+    cone_slope: Matrix  # (3, m + 1)
+    cone_rate: Vector  # (m + 1)
+    cone_force: Vector  # (2)
+    barrier_slope: Vector  # (m + 1)
+    barrier_matrix: Matrix  # (m + 1, m + 1)
     # an impact of one contact: normal velocity, slip, work of the normal impulse, normal and tangential impulse
     path: Vector  # (7)
     path_new: Vector
@@ -175,7 +195,7 @@ class ContactModes(Record):
     change_count: int
     change_time: Vector
     change_mode: IntegerMatrix  # (room, c)
-    change_direction: Matrix  # (room, 6 c), offsets, grown, still
+    change_entries: Matrix  # (room, 9 c) what describes the modes further: directions, offsets, grown, still, preloads
     change_impulse: Matrix  # (room, m)
     change_lost: Vector
     change_sample: Integers  # samples before the change …
@@ -184,4 +204,4 @@ class ContactModes(Record):
     jump: int  # the driver's function
     ended_margin: int  # −1 for none
     state_before: Vector  # state and modes before the change
-    mode_before: Vector  # (8 c)
+    mode_before: Vector  # (11 c)

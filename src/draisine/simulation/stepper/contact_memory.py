@@ -33,7 +33,7 @@ Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
-CHANGES = ("change_time", "change_mode", "change_direction", "change_impulse", "change_lost", "change_sample", "change_step")
+CHANGES = ("change_time", "change_mode", "change_entries", "change_impulse", "change_lost", "change_sample", "change_step")
 CHANGE_COLUMNS = ("time", "mode", "impulse", "lost")  # that are reported
 FIRST_ROOM = 64  # changes of modes
 LARGER = 10.0  # compliance where modes change, which few iterations remove, relative to that of the equations
@@ -130,14 +130,19 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
             "system": (size, size),
             **{name: (size,) for name in ("system_pivot", "side")},
             "response": (m, n),
-            **{name: (m, m) for name in ("delassus", "small", "small_copy")},
+            **{name: (m, m) for name in ("delassus", "small", "small_copy", "shared_effect", "shared_force")},
+            **{name: (m,) for name in ("small_place", "shared_column")},
+            **{name: (m + 1,) for name in ("shared", "shared_before", "shared_step", "shared_pivot", "cone_rate", "barrier_slope")},
+            "barrier_matrix": (m + 1, m + 1),
+            "cone_slope": (3, m + 1),
+            "cone_force": (2,),
             **{name: (count, 2) for name in ("direction", "trial", "best_direction")},
             **{name: (7,) for name in ("path", "path_new", "path_point")},
             "path_rate": (4, 7),
             "path_force": (2,),
             **{name: (FIRST_ROOM,) for name in ("change_time", "change_lost", "change_sample", "change_step")},
             "change_mode": (FIRST_ROOM, count),
-            "change_direction": (FIRST_ROOM, 6 * count),
+            "change_entries": (FIRST_ROOM, (MODE_ENTRIES - 2) * count),
             "change_impulse": (FIRST_ROOM, m),
         }
     )
@@ -153,6 +158,7 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
     made.stands[:] = [c.stands for c in contacts]
     for c in contacts:  # forces that are not determined are those of the equations: what changes modes is what runs have
         made.share[list(c.rows)] = LARGER * np.array(c.compliance) if c.compliance else 0.0
+    made.dependent = int(made.share.any())
     return made
 
 
@@ -176,7 +182,7 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
     entries = found[len(found) - MODE_ENTRIES * modes.contacts :].reshape(-1, MODE_ENTRIES)
     mode = modes.change_mode[change]
     entries[:, 0], entries[:, 1] = mode != OPEN, mode == STICK
-    entries[:, 2:] = modes.change_direction[change].reshape(-1, 6)
+    entries[:, 2:] = modes.change_entries[change].reshape(-1, MODE_ENTRIES - 2)
     # its direction is that of the slip alone wherever it is not zero; that of the record is the first one
     planar = (mode == SLIP) & (modes.ways > 1)
     entries[planar, 6], entries[planar, 7] = 0.0, np.maximum(entries[planar, 7], SLIPPING)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import call_kernel
-from draisine.simulation.stepper.contact_complementarity import keep_modes, lifts, solve_complementarity
+from draisine.simulation.stepper.contact_complementarity import allowed, begin_slips, keep_best, keep_modes, lifts, solve_complementarity
 from draisine.simulation.stepper.contact_impact import (
     find_group,
     group_resistances,
@@ -31,6 +31,7 @@ from draisine.simulation.stepper.contact_laws import (
     is_rounding,
     kinetic,
     largest,
+    largest_reaction,
     resists,
     respond,
     respond_along_rows,
@@ -51,6 +52,7 @@ from draisine.simulation.stepper.contact_layout import (
     UNDECIDED,
     ContactModes,
 )
+from draisine.simulation.stepper.contact_shares import HOLDS, satisfies, slips_at_cone, widest_margin
 from draisine.simulation.stepper.contact_slip import (
     TURNING,
     fall_of,
@@ -81,6 +83,7 @@ EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap ther
 INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
 NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero …
 LOCATED = 10.0  # … and the same times the tolerance: a force vanishes where the interpolated motion has it vanish
+HELD = 1e4  # times a slip that is zero: what errors of integration leave of one that others hold
 PROJECTIONS = 2  # the velocities of the first one are those of positions before it
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
@@ -520,13 +523,20 @@ def settle(s: Stepper, ended: int, which: int) -> int:
         if c.active[i] != 0 and mode_of(c, i) == SLIP and has_direction(c, i) and goes_on and not collided(c):
             c.settled[i] = 2  # it goes on slipping, however slowly
             present_direction(c, i)
+    if stops and not collided(c):
+        for i in range(c.contacts):
+            c.choice[i] = mode_of(c, i) if c.active[i] != 0 else OPEN
+        if allowed(c, stopped, STICK):
+            c.choice[stopped] = STICK
+            stop_held_slips(c, least)
     if s.switches_here == 0 and not collided(c):
         release_resting(c, least)
     c.outcome = FOUND
     near = TURNING * least if stops and not collided(c) else 0.0
-    expected = near > 0.0 and unresolved_stop(c, stopped, least, near) and stop_together(c, near)
+    expected = near > 0.0 and unresolved_stop(c, stopped, least, near) and stop_together(c, least, near)
+    expected = expected or (ended >= 0 and c.dependent != 0 and not collided(c) and hold_together(s, ended, which))
     expected = expected or (s.phase != FRESH and not collided(c) and expect_modes(c, ended, which))
-    if not expected and not (near > 0.0 and stop_together(c, near)):
+    if not expected and not (near > 0.0 and stop_together(c, least, near)):
         c.outcome = solve_complementarity(c)
         if c.outcome != FOUND and stop_small_slips(s):
             c.outcome = solve_complementarity(c)
@@ -536,6 +546,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
     for i in range(c.contacts):
         if c.settled[i] != 2 or c.best[i] != SLIP:
             set_mode(c, i, int(c.best[i]) if c.active[i] != 0 else OPEN)
+        set_preload(c, i)
     remove_drift(s)
     update_hoisted_values(s)
     return_to_constraints(s)
@@ -550,6 +561,30 @@ def settle(s: Stepper, ended: int, which: int) -> int:
             take_own_direction(s, i)  # it has changed with the drift of others
     update_parameters(s)
     return CONTINUE
+
+
+def stop_held_slips(c: ContactModes, least: float) -> None:
+    """In the combination `choice`: slips to which contacts that stick leave no motion have stopped with these."""
+    others, sticks = False, False
+    for i in range(c.contacts):
+        slips = c.choice[i] == SLIP and c.settled[i] != 0 and has_normal(c, i)
+        others = others or (slips and tangential_size(c, i, c.speed) < HELD * least)
+        sticks = sticks or (c.choice[i] == STICK and has_normal(c, i))
+    if not others or not sticks:
+        return
+    for k in range(c.rows):
+        c.target[k] = c.speed[k]
+    for i in range(c.contacts):
+        for w in range(2):
+            c.trial[i, w], c.direction[i, w] = c.direction[i, w], 0.0
+    held = solve_choice(c)
+    for i in range(c.contacts):
+        for w in range(2):
+            c.direction[i, w] = c.trial[i, w]
+        if held and c.choice[i] == SLIP and c.settled[i] != 0 and has_normal(c, i) and tangential_size(c, i, c.result) <= least:
+            c.choice[i], c.settled[i] = STICK, 0
+    for k in range(c.rows):
+        c.target[k] = c.offset[k]
 
 
 def release_resting(c: ContactModes, least: float) -> None:
@@ -582,6 +617,48 @@ def release_unpressed(c: ContactModes) -> None:
             c.best[i] = OPEN
 
 
+def set_preload(c: ContactModes, i: int) -> None:
+    """The forces next to which those are that are not determined: zero, unless they would leave the cones of friction."""
+    k, closed = MODE_ENTRIES * i + 8, c.best_shared != 0 and mode_of(c, i) != OPEN
+    c.mode[k] = c.best_reaction[int(c.normal[i])] if closed and has_normal(c, i) else 0.0
+    for w in range(2):
+        sticks = closed and w < c.ways[i] and mode_of(c, i) == STICK
+        c.mode[k + 1 + w] = c.best_reaction[int(c.tangential[i]) + w] if sticks else 0.0
+
+
+def hold_together(s: Stepper, ended: int, which: int) -> bool:
+    """Where a force that is not determined has left its cone: whether others hold the contact, with all modes as they are, or
+    which contacts begin to slip together as none can hold any more. The solution is then the best one."""
+    c = s.modes
+    if mode_of(c, ended) == OPEN or (which == 1 and mode_of(c, ended) != STICK) or s.switches_here > 1:
+        return False
+    for i in range(c.contacts):
+        c.choice[i] = mode_of(c, i) if c.active[i] != 0 else OPEN
+        if c.choice[i] == SLIP and c.settled[i] == 0:
+            return False
+    if not solve_choice(c):
+        return False
+    margin = widest_margin(c)
+    if margin < -HOLDS * largest_reaction(c) and satisfies(c):
+        keep_best(c)
+        return True
+    if which == 0 or not margin <= HOLDS * largest_reaction(c):
+        return False
+    slips = False
+    for i in range(c.contacts):
+        if c.choice[i] == STICK and slips_at_cone(c, i, margin):
+            size = tangential_size(c, i, c.reaction)
+            for w in range(c.ways[i]):
+                c.direction[i, w] = -c.reaction[int(c.tangential[i]) + w] / size
+            c.small_place[i], slips = 1, True
+        else:
+            c.small_place[i] = 0
+    for i in range(c.contacts):
+        if c.small_place[i] != 0:
+            c.choice[i] = SLIP
+    return slips and begin_slips(c)
+
+
 def expect_modes(c: ContactModes, ended: int, which: int) -> bool:
     """Whether the other contacts keep their modes where a margin of one of them has ended (−1 for none); the solution is then the
     best one. If there were others the motion would go on with this one."""
@@ -612,7 +689,7 @@ def unresolved_stop(c: ContactModes, stopped: int, least: float, near: float) ->
     return found
 
 
-def stop_together(c: ContactModes, near: float) -> bool:
+def stop_together(c: ContactModes, least: float, near: float) -> bool:
     """Whether all slips that are nearly zero stop with one that has stopped, and the other contacts keep their modes; the
     solution is then the best one. Each of them alone may find that it cannot stick while another one still slips."""
     for i in range(c.contacts):
@@ -620,6 +697,7 @@ def stop_together(c: ContactModes, near: float) -> bool:
         c.before_stop[i] = c.settled[i]
         if c.choice[i] == SLIP and c.active[i] != 0 and tangential_size(c, i, c.speed) < near:
             c.choice[i], c.settled[i] = STICK, 0
+    stop_held_slips(c, least)
     if keep_modes(c):
         return True
     for i in range(c.contacts):
@@ -697,10 +775,11 @@ def update_parameters(s: Stepper) -> None:
         if mode_of(c, i) == OPEN and c.below[i] == 0 and c.gap[i] < CLOSE * c.length:
             least = max(RESTING * math.sqrt(c.length * fall_of(c)), ROUNDING * velocity_scale(s))
             speed = c.speed[int(c.normal[i])]
-            slow = speed < least  # slower than any bounce, or than errors of rounding …
+            drift = max(ROUNDING, c.tolerance) * velocity_scale(s)
+            free = c.offset[int(c.normal[i])] == 0.0 and abs(speed) < drift
+            # nothing presses it on: only errors of integration make it approach, or separate
+            slow = free or speed < least  # slower than any bounce, or than errors of rounding …
             slow = slow and c.gap[i] <= GAP_ERROR * c.length  # … and not in flight, where dry friction turns at its apex
-            free = c.offset[int(c.normal[i])] == 0.0 and speed > -max(ROUNDING, c.tolerance) * velocity_scale(s)
-            # nothing presses it on: only errors of integration make it approach
             error = max(GAP_ERROR, DEPTH * c.tolerance) if free else GAP_ERROR
             c.touch[i] = max(0.0, -c.gap[i])
             if slow:  # where it is below already, hardly more
@@ -724,8 +803,8 @@ def record_modes(s: Stepper) -> None:
     c.change_sample[k], c.change_step[k] = s.sample_count, s.step_count
     for i in range(c.contacts):
         c.change_mode[k, i] = mode_of(c, i)
-        for w in range(6):
-            c.change_direction[k, 6 * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
+        for w in range(MODE_ENTRIES - 2):
+            c.change_entries[k, (MODE_ENTRIES - 2) * i + w] = c.mode[MODE_ENTRIES * i + 2 + w]
     for j in range(c.rows):
         c.change_impulse[k, j] = c.total[j]
     c.change_count = k + 1
@@ -736,9 +815,12 @@ def same_modes(c: ContactModes, k: int) -> bool:
     for i in range(c.contacts):
         if c.change_mode[k, i] != mode_of(c, i):
             return False
+        for w in range(3):
+            if c.change_entries[k, (MODE_ENTRIES - 2) * i + 6 + w] != c.mode[MODE_ENTRIES * i + 8 + w]:
+                return False
         if slips_in_plane(c, i):  # it goes on, in the direction that it has
             continue
         for w in range(4):
-            if c.change_direction[k, 6 * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
+            if c.change_entries[k, (MODE_ENTRIES - 2) * i + w] != c.mode[MODE_ENTRIES * i + 2 + w]:
                 return False
     return True

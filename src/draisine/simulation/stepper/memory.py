@@ -619,6 +619,7 @@ _MODULES = (
     "slow_slips",
     "contact_layout",
     "contact_laws",
+    "contact_shares",
     "contact_directions",
     "contact_complementarity",
     "contact_slip",
