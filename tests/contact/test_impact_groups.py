@@ -120,6 +120,34 @@ def test_ball_stays_at_a_wall(mu: float, tolerance: float) -> None:
     assert run["b_z"][-1] == pytest.approx(0.5, abs=100 * tolerance)
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_balls_stay_at_walls(seed: int) -> None:
+    """The same of random balls, with random tolerances and methods: errors of integration make a ball part from the wall, or
+    approach it, and neither is a bounce."""
+    rng = np.random.default_rng(seed)
+    tolerance, mass, radius, share = (
+        10.0 ** rng.uniform(-11.0, -4.5),
+        10.0 ** rng.uniform(-1, 1),
+        rng.uniform(0.05, 1),
+        rng.uniform(0.1, 0.6),
+    )
+    mu, distance = float(rng.choice([0.0, rng.uniform(0.05, 4.0)])), rng.uniform(0.1, 1.0)
+    m = dr.Model("ball")
+    m.gravity(0)
+    body = m.body("b", mass=mass, inertia=(share * mass * radius**2,) * 3)
+    m.free(body)
+    m.contact("wall", body, radius=radius, friction=mu)
+    vx, vy, vz = rng.normal(), rng.normal(), -rng.uniform(0.1, 1.0)
+    start = {"b_z": radius + distance, "b_vx": vx, "b_vy": vy, "b_vz": vz, "b_wx": 0.0, "b_wy": 0.0, "b_wz": 0.0}
+    method = (dr.methods.DOP853, dr.methods.Auto)[seed % 2](rtol=tolerance, atol=tolerance)
+    run = dr.simulate(m, 30.0, start=start, method=method, samples=2)
+    assert run.status.kind == "FINISHED", run.status
+    slip, hit = np.hypot(vx, vy), distance / -vz
+    left = 1.0 - min(-vz * mu, slip / (1.0 + 1.0 / share)) / slip
+    assert run["b_x"][-1] == pytest.approx(vx * (hit + left * (30.0 - hit)), rel=100 * tolerance)
+    assert run["b_z"][-1] == pytest.approx(radius, abs=100 * tolerance)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_presses_a_ball_at_a_wall(seed: int) -> None:
     """The same with random numbers: forces that are rounding errors let no slip begin, whose direction would be that of errors,

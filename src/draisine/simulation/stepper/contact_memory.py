@@ -35,6 +35,7 @@ Bools = NDArray[np.bool_]
 LAWS = {"energetic": ENERGETIC, "poisson": POISSON, "newton": NEWTON}
 CHANGES = ("change_time", "change_mode", "change_entries", "change_impulse", "change_lost", "change_sample", "change_step")
 CHANGE_COLUMNS = ("time", "mode", "impulse", "lost")  # that are reported
+PRELOAD = 6  # first entry of preloads behind the modes
 FIRST_ROOM = 64  # changes of modes
 LARGER = 10.0  # compliance where modes change, which few iterations remove, relative to that of the equations
 
@@ -132,7 +133,10 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
             "response": (m, n),
             **{name: (m, m) for name in ("delassus", "small", "small_copy", "shared_effect", "shared_force")},
             **{name: (m,) for name in ("small_place", "shared_column")},
-            **{name: (m + 1,) for name in ("shared", "shared_before", "shared_step", "shared_pivot", "cone_rate", "barrier_slope")},
+            **{
+                name: (m + 1,)
+                for name in ("shared", "shared_before", "shared_step", "shared_pivot", "cone_rate", "barrier_slope")
+            },
             "barrier_matrix": (m + 1, m + 1),
             "cone_slope": (3, m + 1),
             "cone_force": (2,),
@@ -192,9 +196,21 @@ def mode_parameters(modes: ContactModes, change: int, parameters: Reals) -> Real
 def contact_history(modes: ContactModes, equations: Equations, end: float) -> ContactHistory:
     """The changes of modes of a run."""
     names, rows, scaled = impulse_rows(equations)
-    time, mode, impulse, lost = (getattr(modes, f"change_{name}")[: modes.change_count] for name in CHANGE_COLUMNS)
+    kept = _changes_of_modes(modes)
+    time, mode, impulse, lost = (getattr(modes, f"change_{name}")[: modes.change_count][kept] for name in CHANGE_COLUMNS)
     scale = np.where(scaled, modes.landing[2::4, None], 1.0) if scaled.any() else np.ones((1, 1))
     return ContactHistory(names, RecordedChanges(names, time, mode, impulse, rows, scale, lost), end)
+
+
+def _changes_of_modes(modes: ContactModes) -> Bools:
+    """Which records change modes, slips or velocities: others have only forces that are not determined."""
+    mode, impulse = modes.change_mode[: modes.change_count], modes.change_impulse[: modes.change_count]
+    entries = modes.change_entries[: modes.change_count].reshape(len(mode), modes.contacts, MODE_ENTRIES - 2)
+    if len(mode) == 0 or not entries[:, :, PRELOAD:].any():
+        return np.ones(len(mode), dtype=bool)
+    slips = entries[:, :, :PRELOAD].reshape(len(mode), -1)
+    changed = (np.diff(mode, axis=0) != 0).any(axis=1) | (np.diff(slips, axis=0) != 0.0).any(axis=1) | impulse[1:].any(axis=1)
+    return np.concatenate([[True], changed])
 
 
 @lru_cache(maxsize=64)

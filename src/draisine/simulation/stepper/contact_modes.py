@@ -10,7 +10,14 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import call_kernel
-from draisine.simulation.stepper.contact_complementarity import allowed, begin_slips, keep_best, keep_modes, lifts, solve_complementarity
+from draisine.simulation.stepper.contact_complementarity import (
+    allowed,
+    begin_slips,
+    keep_best,
+    keep_modes,
+    lifts,
+    solve_complementarity,
+)
 from draisine.simulation.stepper.contact_impact import (
     find_group,
     group_resistances,
@@ -646,8 +653,8 @@ def hold_together(s: Stepper, ended: int, which: int) -> bool:
         return False
     slips = False
     for i in range(c.contacts):
-        if c.choice[i] == STICK and slips_at_cone(c, i, margin):
-            size = tangential_size(c, i, c.reaction)
+        size = tangential_size(c, i, c.reaction)
+        if c.choice[i] == STICK and size > 0.0 and slips_at_cone(c, i, margin):
             for w in range(c.ways[i]):
                 c.direction[i, w] = -c.reaction[int(c.tangential[i]) + w] / size
             c.small_place[i], slips = 1, True

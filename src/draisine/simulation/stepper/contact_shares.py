@@ -39,7 +39,7 @@ MOST_GROWTHS = 16
 MOST_STEPS = 30  # of Newton's method for one κ
 NEAR = 1e-3  # square of the Newton decrement at which κ grows
 HALVINGS = 40
-HOLDS = 1e-7  # margin, relative to the largest force, with which contacts are sure to hold
+HOLDS = 1e-12  # margin, relative to the largest force, with which contacts are sure to hold
 AT_CONE = 100.0  # times the margin and its error: where a solution lies at a cone
 
 
@@ -406,4 +406,3 @@ def slips_at_cone(c: ContactModes, i: int, margin: float) -> bool:
     total = rubs_at(c, i) * math.sqrt(total)
     base = largest_reaction(c) if is_joint(c, i) else c.reaction[int(c.pressing[i])]
     return base - total <= AT_CONE * (abs(margin) + c.share_error)
-
