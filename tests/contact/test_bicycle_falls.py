@@ -99,8 +99,8 @@ def test_slips_that_stop_or_begin_do_not_end_a_fall(number: int, rtol: float) ->
 
 @pytest.mark.parametrize("number", [61, 280])
 def test_a_bicycle_upside_down_comes_to_rest(number: int) -> None:
-    """On grips and saddle all slips stop within errors at once, at a dead point of the fork; a normal force of three contacts that
-    stick would pull, and the direction in which one of two begins to slip lies beside a pole of the forces."""
+    """On grips and saddle all slips stop within errors at once, at a dead point of the fork; a normal force of three contacts
+    that stick would pull, and the direction in which one of two begins to slip lies beside a pole of the forces."""
     run = dr.simulate(
         falling_bicycle(0.3), 3.0, start=drawn_falls(500)[number], method=dr.methods.Auto(max_steps=20000), samples=60
     )

@@ -16,8 +16,8 @@ TIGHT = dr.methods.DOP853(rtol=1e-10, atol=1e-12)
 
 
 def largest_load(places: np.ndarray, friction: np.ndarray, weight: float, height: float) -> float:
-    """The largest horizontal force at a height, to the right, under which a body on points at z = 0 does not move: N ≥ 0, |T| ≤ μN,
-    forces and moments about the origin, with the center of mass above it."""
+    """The largest horizontal force at a height, to the right, under which a body on points at z = 0 does not move: N ≥ 0,
+    |T| ≤ μN, forces and moments about the origin, with the center of mass above it."""
     n = len(places)
     equal = np.zeros((3, 2 * n + 1))
     equal[0, :n] = 1.0
@@ -35,8 +35,8 @@ def largest_load(places: np.ndarray, friction: np.ndarray, weight: float, height
 
 @pytest.mark.parametrize("seed", range(24))
 def test_a_block_on_several_points_breaks_away(seed: int) -> None:
-    """A block on two to four points with different friction, pushed by a force that grows: it moves at the load of limit analysis,
-    not when the first point would slip by itself."""
+    """A block on two to four points with different friction, pushed by a force that grows: it moves at the load of limit
+    analysis, not when the first point would slip by itself."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 5))
     places = np.sort(rng.uniform(-0.5, 0.5, count))

@@ -153,8 +153,8 @@ def goes_forward(c: ContactModes, i: int) -> bool:
 
 
 def turn_to_any(c: ContactModes, i: int) -> bool:
-    """Turn the direction of slip to the next one, on either side, that it keeps with a force that does not pull. Per normal force,
-    the acceleration across it has no poles."""
+    """Turn the direction of slip to the next one, on either side, that it keeps with a force that does not pull. Per normal
+    force, the acceleration across it has no poles."""
     if not know_turning(c, i):
         return False
     for k in range(2 * SECTORS):

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 
-from draisine.simulation.stepper.contact_layout import OPEN, SLIP, STICK, ContactModes
 from draisine.simulation.stepper.contact_laws import (
     SLACK,
     accelerations_fit,
@@ -28,6 +27,7 @@ from draisine.simulation.stepper.contact_laws import (
     sliding_force,
     static,
 )
+from draisine.simulation.stepper.contact_layout import OPEN, SLIP, STICK, ContactModes
 from draisine.simulation.stepper.dense_matrices import lu_decompose, lu_solve
 
 DEPENDENT = 1e-10  # largest pivot that is left, relative to the first, of rows that depend on each other
@@ -109,11 +109,10 @@ def may_depend(c: ContactModes, size: int) -> bool:
 def are_compatible(c: ContactModes) -> bool:
     """Whether the rows of the combination can all be zero: they may ask for accelerations that contradict each other, as at the
     dead point of a crank."""
-    room = COMPATIBLE * largest(c)
+    room, left = COMPATIBLE * largest(c), 0.0
     for a in range(list_unknowns(c)):
-        if abs(c.result[int(c.small_row[a])]) > room:
-            return False
-    return True
+        left = max(left, abs(c.result[int(c.small_row[a])]))
+    return left <= room
 
 
 def take_shares(c: ContactModes, size: int, count: int) -> None:
