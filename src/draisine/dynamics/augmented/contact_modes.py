@@ -182,14 +182,14 @@ def compliant(
     outputs: Slots,
     compliance: ca.SX,
     solver: Solver,
-    start: ca.SX,
+    before: ca.SX,
 ) -> LinearSolveProgram:
     """K z = r with rows that may be dependent; `compliance` is the diagonal that is added and removed again by iteration from
-    `start`."""
+    `before`."""
     filled = ca.sparsify(ca.SX(matrix + ca.diag(compliance)))
     pattern = Pattern.of(filled.sparsity())
     taken = {**inputs, "z": z}
     entries = {"entries": ca.SX(filled.nz[:]), "side": side + compliance * z}
     system = Program.build(f"{name}_system", taken, entries)
-    start = Program.build(f"{name}_start", inputs, {"z": ca.densify(start)})
+    start = Program.build(f"{name}_start", inputs, {"z": ca.densify(before)})
     return LinearSolveProgram(name, system, Program.build(name, taken, outputs), pattern, solver, start=start, tolerance=REMOVED)

@@ -29,7 +29,7 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import did_you_mean, evaluate_number
 from draisine.expr.tree import names
 from draisine.model.contact.dry_friction import SLIP, DryFriction
-from draisine.model.contact_items import ContactResistance
+from draisine.model.contact_items import MODE_ENTRIES, ContactResistance
 from draisine.model.contact_modes import in_modes
 from draisine.model.items import ALL
 from draisine.model.model import Model
@@ -39,7 +39,6 @@ from draisine.program.equations import Equations, Unilateral
 Reals = NDArray[np.float64]
 
 MODES = ("open", "slip", "stick")
-_ENTRIES = 8  # numbers of a mode among the parameters: closed, sticks, direction (2), offset (2), grown, still
 _PROJECTIONS = 12
 _ON_CONSTRAINTS = 1e-9
 _LEAST_SLIP = 1e-3  # m/s: states with less have no clear direction of slip
@@ -136,8 +135,8 @@ class _InModes:
 
     def _admissible(self, x: Reals, u: Reals, t: float) -> _State | None:
         e = self.equations
-        p = np.concatenate([self.p, np.zeros(_ENTRIES * len(e.unilateral))])
-        entries = p[len(self.p) :].reshape(-1, _ENTRIES)
+        p = np.concatenate([self.p, np.zeros(MODE_ENTRIES * len(e.unilateral))])
+        entries = p[len(self.p) :].reshape(-1, MODE_ENTRIES)
         for contact, entry in zip(e.unilateral, entries, strict=True):
             mode = self.modes[contact.name]
             entry[0], entry[1], entry[6] = mode != "open", mode == "stick", mode == "slip"

@@ -252,8 +252,8 @@ def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
             bend += (made - step[a]) * (made - step[a])
             length += new[a] * new[a]
             force[a], step[a] = new[a], made
-        if not change > REMOVED * REMOVED * length:
-            return
+        if iteration > 0 and not change > REMOVED * REMOVED * length:
+            return  # the first one may begin near the solution, from a preload
         if iteration > 0 and not change * (change / before) > SETTLED * SETTLED * length:
             return  # the next change would be smaller by as much as this one
         equal = not bend > REMOVED * REMOVED * max(change, 0.01 * length)  # steps have rounding errors, too

@@ -59,7 +59,7 @@ from draisine.simulation.stepper.contact_layout import (
     UNDECIDED,
     ContactModes,
 )
-from draisine.simulation.stepper.contact_shares import HOLDS, satisfies, slips_at_cone, widest_margin
+from draisine.simulation.stepper.contact_shares import GIVES, HOLDS, satisfies, slips_at_cone, widest_margin
 from draisine.simulation.stepper.contact_slip import (
     TURNING,
     fall_of,
@@ -637,6 +637,8 @@ def hold_together(s: Stepper, ended: int, which: int) -> bool:
     """Where a force that is not determined has left its cone: whether others hold the contact, with all modes as they are, or
     which contacts begin to slip together as none can hold any more. The solution is then the best one."""
     c = s.modes
+    if is_joint(c, ended):  # a force of given size stays at its limit while others hold the joint
+        return False
     if mode_of(c, ended) == OPEN or (which == 1 and mode_of(c, ended) != STICK) or s.switches_here > 1:
         return False
     for i in range(c.contacts):
@@ -649,7 +651,7 @@ def hold_together(s: Stepper, ended: int, which: int) -> bool:
     if margin < -HOLDS * largest_reaction(c) and satisfies(c):
         keep_best(c)
         return True
-    if which == 0 or not margin <= HOLDS * largest_reaction(c):
+    if which == 0 or not margin <= GIVES * largest_reaction(c):
         return False
     slips = False
     for i in range(c.contacts):

@@ -38,7 +38,9 @@ GROWTH = 8.0  # of κ
 MOST_GROWTHS = 16
 MOST_STEPS = 30  # of Newton's method for one κ
 NEAR = 1e-3  # square of the Newton decrement at which κ grows
+CLOSE = 0.5  # the same from which on the error of the margin is known
 HALVINGS = 40
+GIVES = 1e-6  # margin, relative to the largest force, by which a time is wrong at which contacts give way
 HOLDS = 1e-12  # margin, relative to the largest force, with which contacts are sure to hold
 AT_CONE = 100.0  # times the margin and its error: where a solution lies at a cone
 
@@ -79,7 +81,7 @@ def widest_margin(c: ContactModes) -> float:
             break
         kappa *= GROWTH
     c.share_error = error
-    if bound <= 0.1 * SLACK * scale:
+    if bound <= GIVES * scale:
         take_shares(c, size, count)
     return bound
 
@@ -358,7 +360,7 @@ def minimize_barrier(c: ContactModes, size: int, count: int, kappa: float, scale
         if not better:
             for j in range(n):
                 c.shared[j] = c.shared_before[j]
-            return False
+            return decrement < CLOSE  # what is left is rounding error of the cones
     return True
 
 
