@@ -42,7 +42,7 @@ static void forget(NAME_machine *m) {
     c->change_time.at[0] = c->change_time.at[last];
     c->change_lost.at[0] = c->change_lost.at[last];
     memmove(c->change_mode.at, c->change_mode.at + last * c->change_mode.columns, c->change_mode.columns * sizeof(long));
-    memmove(c->change_direction.at, c->change_direction.at + last * c->change_direction.columns, c->change_direction.columns * sizeof(double));
+    memmove(c->change_entries.at, c->change_entries.at + last * c->change_entries.columns, c->change_entries.columns * sizeof(double));
     memmove(c->change_impulse.at, c->change_impulse.at + last * c->change_impulse.columns, c->change_impulse.columns * sizeof(double));
     c->change_count = 1;
 }
