@@ -240,7 +240,9 @@ def c_header(e: Equations, start: Start, stem: str, exchange: bool = False) -> s
         f"    {stem}_{name} = {k}{',' if k < len(_STATUS) - 1 else ''} /* {text} */"
         for k, (name, text) in enumerate(_STATUS.items())
     ]
-    modes = [(2 if one[1] else 1) if one[0] else 0 for one in np.asarray(start.given[2])[len(e.parameters) :].reshape(-1, 8)]
+    modes = [
+        (2 if one[1] else 1) if one[0] else 0 for one in np.asarray(start.given[2])[len(e.parameters) :].reshape(-1, MODE_ENTRIES)
+    ]
     return "\n".join(
         [
             f"/* {plain(e.name)}: a machine with contacts that stick, slip and open.",
