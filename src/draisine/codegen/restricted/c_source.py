@@ -28,7 +28,7 @@ _ANNOTATIONS = {
 }
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _COMPARED = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_MATH = {"sqrt": "sqrt", "cos": "cos", "sin": "sin", "copysign": "copysign", "pow": "pow"}
+_MATH = {"sqrt": "sqrt", "cos": "cos", "sin": "sin", "copysign": "copysign", "pow": "pow", "log": "log"}
 _RESERVED = frozenset(
     (
         *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float"),

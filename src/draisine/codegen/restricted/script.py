@@ -20,6 +20,7 @@ _NAMES = {
     "math.inf": "Infinity",
     "math.nan": "NaN",
     "math.sqrt": "Math.sqrt",
+    "math.log": "Math.log",
     "math.cos": "Math.cos",
     "math.sin": "Math.sin",
     "math.floor": "Math.floor",
