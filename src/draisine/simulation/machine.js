@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   const home = Draisine;
-  const ENTRIES = 8; // numbers of a mode among the parameters: closed, sticks, …
+  const ENTRIES = 11; // numbers of a mode among the parameters: closed, sticks, …
   const OPEN = 0, SLIP = 1, STICK = 2;
   const MOST_STEPS = 20000; // of one call
   const OUTCOMES = ["", "no motion of rigid bodies satisfies the laws of its contacts", "rigid bodies have several motions there", "the masses do not determine the accelerations"];

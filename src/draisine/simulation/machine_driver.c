@@ -1,7 +1,7 @@
 
 /* ---------------------------------------------------------------- the machine */
 
-enum { ENTRIES = 8, MOST_STEPS = 1000000 };
+enum { ENTRIES = 11, MOST_STEPS = 1000000 };
 
 NAME_machine *NAME_new(void) {
     NAME_machine *m = calloc(1, sizeof *m);

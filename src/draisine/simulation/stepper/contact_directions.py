@@ -25,6 +25,7 @@ MOST_TURNS = 100
 TURNED = 1e-13  # what is left across the direction, relative to the first
 LEAST_FORCE = 1e-9  # normal force, relative to the largest force, by which others are divided
 COARSE = 0.1  # rad, between two directions that are tried
+HALF_TURN = math.pi
 SECTORS = 16  # of half a turn, with one direction that a slip keeps at most
 BISECTIONS = 60
 
@@ -158,8 +159,8 @@ def turn_to_any(c: ContactModes, i: int) -> bool:
     if not know_turning(c, i):
         return False
     for k in range(2 * SECTORS):
-        low, sign = math.pi * (k // 2) / SECTORS, 1.0 if k % 2 == 0 else -1.0
-        high = low + math.pi / SECTORS
+        low, sign = HALF_TURN * (k // 2) / SECTORS, 1.0 if k % 2 == 0 else -1.0
+        high = low + HALF_TURN / SECTORS
         below = across_per_force(c, i, sign * low)
         if below * across_per_force(c, i, sign * high) > 0.0:
             continue

@@ -36,7 +36,7 @@ COMPATIBLE = 1e-7  # accelerations along rows that are zero, relative to those w
 UNCHANGED = 1e-9  # part of a force in forces of length one
 GROWTH = 8.0  # of κ
 MOST_GROWTHS = 16
-MOST_STEPS = 30  # of Newton's method for one κ
+MOST_NEWTON = 30  # of Newton's method for one κ
 NEAR = 1e-3  # square of the Newton decrement at which κ grows
 CLOSE = 0.5  # the same from which on the error of the margin is known
 HALVINGS = 40
@@ -335,7 +335,7 @@ def minimize_barrier(c: ContactModes, size: int, count: int, kappa: float, scale
     n = count + 1
     c.shared_scale = metric_size(c, size)
     value = barrier(c, count, kappa, scale)
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_NEWTON):
         slopes_of_barrier(c, count, kappa, scale)
         for j in range(n):
             c.shared_step[j] = -c.barrier_slope[j]
