@@ -129,6 +129,10 @@ class DualMath:
         return Dual(math.cos(x.value), -math.sin(x.value) * x.derivative) if isinstance(x, Dual) else math.cos(x)
 
     @staticmethod
+    def log(x: Any) -> Any:
+        return Dual(math.log(x.value), 1.0 / x.value * x.derivative) if isinstance(x, Dual) else math.log(x)
+
+    @staticmethod
     def isfinite(x: Any) -> bool:
         return math.isfinite(value_of(x))
 
