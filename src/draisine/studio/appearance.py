@@ -14,7 +14,7 @@ from draisine.errors import StartError
 from draisine.expr.expression import Name, evaluate_number
 from draisine.model.system import System
 from draisine.program.equations import Equations
-from draisine.view.film.animate import ground_heights, profile_ground
+from draisine.view.film.animate import profile_ground, whole_ground
 from draisine.view.film.footage import Footage, Ground
 from draisine.view.film.page import cast, floats, ground
 from draisine.view.scene.appearance import body_solids
@@ -73,7 +73,7 @@ class Appearance:
         x = y = np.array([-1.5, 1.5]) if not ground.curved else np.linspace(-6.0, 6.0, 97)
         heights = tan_x * x[:, None] + tan_y * y[None, :]
         if ground.curved:
-            heights = heights + ground_heights(self.system, values, x, y, 0.0)
+            heights = heights + whole_ground(self.system, values, x, y, 0.0)
         return Ground(x, y, heights)
 
     def solids(self) -> dict[str, Any]:
