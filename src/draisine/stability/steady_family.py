@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -26,6 +25,7 @@ from draisine.numerics.number_range import counted_range
 from draisine.numerics.rank import independent_columns
 from draisine.program.arguments import refuse_dependent
 from draisine.program.equations import Equations
+from draisine.program.shared_expressions import short_jacobian
 from draisine.program.switching import find_switching
 from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
@@ -424,7 +424,7 @@ class Family(Uncached):
     def _by_parameters(self) -> BatchProgram:
         slots, residual, _ = self.problem._parts
         return BatchProgram(
-            program_without_cse(f"{self.equations.name}_by_parameters", slots, {"jacobian": ca.jacobian(residual, slots["p"])})
+            program_without_cse(f"{self.equations.name}_by_parameters", slots, {"jacobian": short_jacobian(residual, slots["p"])})
         )
 
     def _directions(self, moved: Array) -> list[Array]:
