@@ -38,8 +38,8 @@ def shared(results: Iterable[ca.SX], only_calls: bool = False) -> list[ca.SX]:
 
 def jacobian(of: ca.SX, by: ca.SX) -> ca.SX:
     """The Jacobian of expressions that may call functions. CasADi differentiates a call along directions, also along zero: what
-    does not depend on a variable seems to depend on it until these calls are products, or zero. By columns: by rows what is linear
-    in a variable would be left as a call of it."""
+    does not depend on a variable seems to depend on it until these calls are products, or zero. By columns: by rows what is
+    linear in a variable would be left as a call of it."""
     import casadi as ca
 
     return shared([ca.jacobian(of, by)], only_calls=True)[0]

@@ -253,8 +253,8 @@ def _sentences(
     ]
     if index < (3 if holonomic else 2):
         sentences.append(
-            f"{_listed([*holonomic, *nonholonomic])}: conditions on directions without mass, whose balance gives the multipliers; "
-            f"the {'first derivative' if holonomic else 'condition itself'} gives the velocities along them"
+            f"{_listed([*holonomic, *nonholonomic])}: conditions on directions without mass, whose balance gives the "
+            f"multipliers; the {'first derivative' if holonomic else 'condition itself'} gives the velocities along them"
         )
     elif holonomic:
         sentences.append(
