@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.dynamics.formulations import Augmented, Reduced
 
 parts, roads = dr.parts, dr.contact.roads
 LOAD, RADIUS, BASE, TRACK = 1200.0, 0.3, 2.2, 1.4
@@ -180,25 +179,3 @@ def test_independent_velocities_that_bring_switching_functions() -> None:
     model = machine(4, "linear", "circle", "E", 21, two_tracks=True)
     run = dr.simulate(model, 1.0, start={"speed": 98 / 11, "frame_z": -0.01}, samples=21)
     assert run.status.complete and run.energy_drift < 1e-4
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_reduced_equations_locate_the_knots_of_roads(seed: int) -> None:
-    """Speeds of contacts follow from the curvature of the road, which has kinks at the knots of its table; steps across them were
-    10 to 1,000 times less exact than the tolerance. Against augmented equations, in which accelerations jump there."""
-    rng = np.random.default_rng(seed)
-    model = machine(int(rng.integers(2, 4)), str(rng.choice(["linear", "brush"])), "line", str(rng.choice(list("ABC"))), seed)
-    start = {"speed": float(rng.uniform(4.0, 12.0)), "frame_z": -0.007}
-    names = ("frame_x", "frame_z", "frame_qy", "frame_vx", "frame_vz", "frame_wy")
-
-    def ridden(formulation: Any, tolerance: float) -> np.ndarray:
-        equations = dr.derive(model, work=False, formulation=formulation)
-        method = dr.methods.DOP853(rtol=tolerance, atol=tolerance)
-        run = dr.simulate(equations, 0.5, start=start, samples=51, method=method)
-        assert run.status.complete and run.switches
-        return np.array([run[name] for name in names])
-
-    reference = ridden(Augmented(), 1e-12)
-    for tolerance in (1e-6, 1e-9):
-        ours, theirs = (np.abs(ridden(f, tolerance) - reference).max() for f in (Reduced(), Augmented()))
-        assert ours <= 3 * theirs + 20 * tolerance, (tolerance, ours, theirs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from draisine.program.tape import Callee, Instruction, Tape
 
 _STEP = 1e-200  # of complex steps
 _EQUAL = 1e-9  # jumps below this, relative to the size of the values, are rounding
+_SECOND_DERIVATIVE = re.compile(r"_d2$|_d1_d1$|_d0_d2$|_d2_d0$")  # as `expr/tables.py` names them; tables have no such names
 
 
 class Breaks(NamedTuple):
@@ -28,8 +30,7 @@ class Breaks(NamedTuple):
 def breaks_of(callee: Callee) -> dict[int, Breaks]:
     """By line of the table's tape, for each search of a cell. All knots count if the argument is not one of the table's.
 
-    Those of splines count where their second or third derivative is called: the speed of a contact on a tabulated road follows
-    from the second, which has kinks at the knots, its acceleration from the third, which jumps there.
+    Second derivatives of splines are continuous with kinks at the knots; these do not count.
     """
     tape = callee.tape
     written: dict[int, Instruction] = {}
@@ -69,7 +70,7 @@ def _classified(callee: Callee, slot: int, knots: NDArray[np.float64], places: l
         sides.append(np.stack(entries, -1).reshape(cells.size, -1))
     left, right = sides
     jumps = _differ(left.real, right.real)
-    kinks = jumps | _differ(left.imag / _STEP, right.imag / _STEP)
+    kinks = jumps if _SECOND_DERIVATIVE.search(callee.name) else jumps | _differ(left.imag / _STEP, right.imag / _STEP)
     return Breaks(tuple(int(c) for c in cells[kinks]), bool(jumps.any()), _is_curved(callee, slot, knots, others))
 
 

@@ -73,7 +73,7 @@ def _speeds(system: System) -> list[str]:
 
 def _position(system: System, body: str, placement: Placement, given: Mapping[str, Any]) -> tuple[float, float, float]:
     """x, y and heading of a body, as far as they are given; by default where it begins."""
-    values = {c.name: c.default for c in system.coordinates} | given
+    values: dict[str, Any] = {**{c.name: c.default for c in system.coordinates}, **given}
     turns = [float(values[name]) for name in placement.turns]
     heading = 2.0 * math.atan2(turns[1], turns[0]) if len(turns) == 2 else sum(turns)
     named = [values[name] for name in (f"{body}_heading", "heading") if name in values]
