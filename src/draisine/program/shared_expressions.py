@@ -85,7 +85,7 @@ def jacobian_lengths(function: ca.Function) -> tuple[int, int]:
             last.append((len(steps) - 1, len(last)))
             continue
         if operation == ca.OP_INPUT:
-            mask, reads = (1 << reads[1] if reads[0] == 0 else 0), ()
+            mask, reads = (1 << reads[1] if reads[0] == 0 else 0), []
         else:
             mask = 0
             for place in reads if operation != ca.OP_CONST else ():
@@ -95,12 +95,12 @@ def jacobian_lengths(function: ca.Function) -> tuple[int, int]:
         depends |= dict.fromkeys(writes, mask)
     results = dict(last)
     for k in reversed(range(len(steps))):
-        reads, writes = steps[k]
+        needs, gives = steps[k]
         mask = 1 << results[k] if k in results else 0
-        for place in writes:
+        for place in gives:
             mask |= feeds.pop(place, 0)
-        by_rows += mask.bit_count() if reads and writes else 0
-        for place in reads:
+        by_rows += mask.bit_count() if needs and gives else 0
+        for place in needs:
             feeds[place] = feeds.get(place, 0) | mask
     return by_columns, by_rows
 
