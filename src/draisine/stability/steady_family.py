@@ -29,7 +29,7 @@ from draisine.program.shared_expressions import short_jacobian
 from draisine.program.switching import find_switching
 from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
-from draisine.stability.changing_road import refuse_changing_road
+from draisine.stability.changing_ground import refuse_changing_ground
 from draisine.stability.closed_form_family import EXACT, ClosedFormFamily
 from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import explicit_equations_of, linearize, what_is_singular
@@ -73,7 +73,7 @@ def _nearest(
     states: Sequence[str] = (),
 ) -> dict[str, float]:
     """The middle of the values, or that end of them at which the steady motion is closer to `near`."""
-    refuse_changing_road(model, fixed or {}, near, over=values)
+    refuse_changing_ground(model, fixed or {}, near, over=values)
     e, best, least = explicit_equations_of(model), _at(values, 0.5), np.inf
     own = [p.name for p in e.parameters]
     for share in (0.5, 0.0, 1.0):
@@ -104,7 +104,7 @@ class Family(Uncached):
         parameters: Mapping[str, float] | None = None,
         states: Sequence[str] = (),
     ) -> None:
-        refuse_changing_road(model, {**(fixed or {}), **vary}, near)
+        refuse_changing_ground(model, {**(fixed or {}), **vary}, near)
         self.equations = e = explicit_equations_of(model)
         self.vary = tuple(vary)
         self._parameters = [p.name for p in e.parameters]

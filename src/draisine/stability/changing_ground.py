@@ -35,7 +35,7 @@ STEP = 1e-3  # m, of differences
 TURNS = 1e-6  # share of the slope across the way that differences may leave
 
 
-def refuse_changing_road(
+def refuse_changing_ground(
     model: Model | System | Equations,
     targets: Mapping[str, Any],
     near: Mapping[str, Any] | HasState | None = None,
@@ -111,15 +111,15 @@ def _change(system: System, x: float, y: float, heading: float) -> str:
 def _center(height: Any) -> Array | None:
     """The point around which the heights turn, along and across, or None."""
     along, across = (part.ravel() for part in np.meshgrid(WIDE / AROUND * PLACES, WIDE / AROUND * PLACES))
-    slopes = [
+    gradient = [
         (height(along + STEP, across) - height(along - STEP, across)) / (2 * STEP),
         (height(along, across + STEP) - height(along, across - STEP)) / (2 * STEP),
     ]
-    matrix = np.stack([-slopes[1], slopes[0]], axis=1)  # ∇h · J (p − c) = 0
-    side = -slopes[1] * along + slopes[0] * across
+    matrix = np.stack([-gradient[1], gradient[0]], axis=1)  # ∇h · J (p − c) = 0
+    side = -gradient[1] * along + gradient[0] * across
     if not np.isfinite(matrix).all():
         return None
     center, _, rank, _ = np.linalg.lstsq(matrix, side, rcond=TURNS)
     left = np.abs(matrix @ center - side)
-    most = np.hypot(*slopes).max() * max(1.0, float(np.hypot(*center)))
+    most = np.hypot(*gradient).max() * max(1.0, float(np.hypot(*center)))
     return center if rank == 2 and bool((left <= TURNS * most).all()) else None
