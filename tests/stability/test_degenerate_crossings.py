@@ -33,7 +33,7 @@ class Family:
         return SimpleNamespace(A=sum(x**j * part for j, part in enumerate(self.evaluated)), found=np.ones(len(x), dtype=bool))
 
     def growing(self, s: float, neutral: float) -> int:
-        """How many modes grow faster than a share of the fastest: by doubles where their rounding cannot change it, else by mpmath."""
+        """How many modes grow faster than a share of the fastest: by doubles where rounding cannot change it, else by mpmath."""
         found = self._growing_within_rounding(s, neutral)
         if found is not None:
             return found
@@ -46,8 +46,8 @@ class Family:
             return sum(1 for z in values if z.real > neutral * max(abs(v) for v in values))
 
     def _growing_within_rounding(self, s: float, neutral: float) -> int | None:
-        """None where an eigenvalue is as near to the limit as rounding errors may move it. With A = V Λ V⁻¹ + R V⁻¹ and an error E
-        of A, those of A + E lie in discs about Λ of the radius |V⁻¹| |R + E V| (Bauer and Fike), as many in each group of discs."""
+        """None where an eigenvalue is as near to the limit as rounding errors may move it. With A = V Λ V⁻¹ + R V⁻¹ and an error
+        E of A, those of A + E lie in discs about Λ of the radius |V⁻¹| |R + E V| (Bauer and Fike), as many in each group."""
         x = s - self.at
         a = sum(x**j * part for j, part in enumerate(self.parts))
         sizes = sum(abs(x) ** j * abs(part) for j, part in enumerate(self.parts))

@@ -271,9 +271,9 @@ def _private(path: str, flags: int) -> int:
 
 def _prune(directory: Path, limit: int) -> None:
     """Remove the least recently used files until a quarter of the limit is free."""
-    for path in _kept:
+    for kept in _kept:
         try:
-            os.utime(path)
+            os.utime(kept)
         except OSError:
             continue  # in a store used before, or removed by hand
     files, total, now = [], 0, time.time()
