@@ -53,7 +53,7 @@ def test_random_machines_work_in_every_verb(seed: int, tmp_path: Path) -> None:
     check_verbs(seed, tmp_path)
 
 
-@pytest.mark.further(kernels="quick")
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [seed for seed in range(36) if seed not in (5, 6)])
 def test_more_random_machines_work_in_every_verb(seed: int, tmp_path: Path) -> None:
     check_verbs(seed, tmp_path)
