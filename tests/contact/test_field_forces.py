@@ -23,6 +23,7 @@ def record(rng: np.random.Generator, n: int, size: int, compliant: bool) -> Any:
     effect[:size] = columns[rows] - 0.4 * rng.integers(0, 2, (size, 1)) * rng.normal(size=(size, n))
     one = {name: np.zeros(ROWS) for name in ("field_side", "field_force", "field_new", "field_step")}
     return SimpleNamespace(
+        contacts=0,
         velocities=n,
         columns=columns.ravel(),
         effect=effect,

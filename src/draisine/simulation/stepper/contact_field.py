@@ -130,8 +130,8 @@ def solve_contact_forces(s: Stepper) -> None:
 
 
 def solve_for_one(c: ContactModes) -> bool:
-    """One force, as `solve_for_many` does without loops over rows, which take most of the time where most contacts are open; false
-    where it is not determined."""
+    """One force, as by `solve_for_many` but without loops over rows, which take most of its time where few contacts are closed;
+    false where the force is not determined."""
     n, row, effect, inverse, pull = c.velocities, int(c.field_row[0]), c.effect[0], c.inverse, c.pull
     column = c.columns[row * n : row * n + n]
     entry, product = 0.0, 0.0
@@ -185,7 +185,7 @@ def solve_for_many(c: ContactModes, size: int) -> None:
     """Any number of forces; NaN where they are not determined."""
     compliant, matrix = form_matrix(c, size), c.field_matrix
     missing = eliminate(c, size)
-    if not compliant and missing < 0 or compliant and missing < 0 and are_independent(c, size):
+    if missing < 0 and (not compliant or are_independent(c, size)):
         substitute_back(c, size)
         return
     if compliant:
