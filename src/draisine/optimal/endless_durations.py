@@ -35,9 +35,7 @@ def lower_or_endless(
     task: Task, found: MeshSolution, settings: Settings, progress: ProgressCallback | None, seconds: dict[str, float]
 ) -> tuple[MeshSolution, str]:
     """A solution with a lower cost at a longer duration; or the same one, and the note that there is no best duration ("" if
-    there is one). Only durations that the statement does not limit are considered, and costs of more than time."""
-    if all(p.integrand is None and p.final is None for p in task.phases):
-        return found, ""
+    there is one). Only durations are considered that have no cost of their own and that the statement does not limit."""
 
     def search(task: Task, guess: MeshSolution) -> MeshSolution:
         solver = settings()
@@ -48,7 +46,8 @@ def lower_or_endless(
         return other
 
     for k, (stated, solution) in enumerate(zip(task.maneuver.phases, found.phases, strict=True)):
-        if stated.times_given[1] or default_limit_reached(stated, task.phases[k], solution.duration):
+        weighted = task.phases[k].time_weight > 0.0  # then the cost rises in the end
+        if weighted or stated.times_given[1] or default_limit_reached(stated, task.phases[k], solution.duration):
             continue
         costs = _Costs(task, found, k, search)
         longer = costs.excess(solution.duration * LONGER)
