@@ -129,12 +129,15 @@ class Fit(Result):
     @cached_property
     def default_start(self) -> tuple[str, ...]:
         """States that single shooting began at the defaults of the model, since an experiment gives no value and they are not
-        unknowns. With constraints, a consistent start may determine what is not given: then none are listed."""
+        unknowns. With constraints, or targets that are no states, a consistent start may determine what is not given: none are
+        listed."""
         e = self.problem.equations
         if self.outcome.shot is not None or e.constraints:
             return ()
-        given = set.intersection(*({*r.targets, *self.problem.starts} for r in self.problem.recordings))
-        return tuple(q.name for q in (*e.coordinates, *e.velocities) if q.name not in given)
+        given = [{*r.targets, *self.problem.starts} for r in self.problem.recordings]
+        states = [q.name for q in (*e.coordinates, *e.velocities)]
+        solved = set().union(*given) - set(states) - {"time", *(q.name for q in e.extra_states)}
+        return () if solved else tuple(name for name in states if not all(name in each for each in given))
 
     @property
     def noise_given(self) -> bool:
