@@ -171,8 +171,8 @@ class Recording:
         modes = self._memory.stepper.modes
         before = modes.change_step if self._only_steps else modes.change_sample
         starts = before[: modes.change_count].tolist()
-        if not starts:
-            return (whole,)
+        if not starts:  # ended where it starts
+            return (whole._replace(parameters=self._memory.parameters.copy()),)
         ends, found = [*starts[1:], len(whole.times)], list[Segment]()
         for k, (begin, end) in enumerate(zip(starts, ends, strict=True)):
             if found and begin == end and k < len(starts) - 1:  # the last one has the modes of the final state
