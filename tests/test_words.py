@@ -81,6 +81,7 @@ LITERAL = (
     ("src/draisine/model/contact/roads.py", "roads", "on which wheels roll"),
     ("src/draisine/model/contact/road_start.py", "road", "on which wheels roll"),
     ("src/draisine/model/system.py", "road", "on which wheels roll"),
+    ("src/draisine/stability/changing_ground.py", "road", "on which wheels roll"),
     ("src/draisine/gallery/entries/hanging_rope.py", "slopes", "of a rope against the horizontal"),
     ("src/draisine/gallery/entries/flexible_frame.py", "shaken", "handlebar"),
     ("src/draisine/gallery/entries/three_body.py", "treatment", "of one motion by several methods"),

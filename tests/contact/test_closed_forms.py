@@ -252,5 +252,8 @@ def test_painleve() -> None:
     for omega, verdict in ((0.0, "CONTACT_INCONSISTENT"), (6.0, "CONTACT_INDETERMINATE")):
         start = {"theta": lean, "z": 0.0, "x_rate": -1.0, "theta_rate": -omega}
         assert dr.simulate(rod(1.5), 0.1, start=start).status.kind == verdict
+    high = dr.simulate(dr.gallery.tipping_tricycle(), 1e-3, parameters={"center_high": 476.0})  # ends where it starts, rolling
+    assert high.status.kind == "CONTACT_INDETERMINATE" and len(high.time) == 1
+    assert all(high.modes.needs[name].allowed == np.inf for name in ("rear_left", "rear_right"))
     run = dr.simulate(rod(1.5), 1e-3, start={"theta": lean, "z": 0.0, "x_rate": 1.0})
     assert run["foot_normal_force"][0] == pytest.approx(2.652385668128711, rel=1e-12)

@@ -9,6 +9,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import draisine as dr
 from diagnostics.mechanisms import diagnosed, vertical_coin
 from draisine.dynamics.dae.as_dae import as_dae
+from tires.test_rough_paths import machine
 
 
 @pytest.mark.parametrize("name", ["simple_pendulum", "spherical_pendulum", "cartesian_double_pendulum"])
@@ -88,6 +89,40 @@ def test_mass_that_is_zero_is_left_to_derivative_arrays():
     light = dr.diagnose(chain, parameters={"m": 0.0})
     assert light.index.differential == 2
     assert any("do not determine the accelerations" in note for note in light.notes)
+
+
+def on_a_wave(law: object, height: str) -> dr.Model:
+    m = dr.Model("hub")
+    m.body("carriage", 5.0)
+    m.body("hub", 40.0, inertia=(1, 1, 1))
+    m.prismatic("way", "ground", "carriage", axis="x")
+    m.prismatic("hop", "carriage", "hub", axis="z", at=(0, 0, 0.3))
+    m.wheel("tire", "hub", 0.3, contact=law)
+    m.ground(height=height)
+    return m
+
+
+@pytest.mark.parametrize("height", ["0.05*sin(2*x)", "0.02*x + 0.05*sin(y + x)", "0.03*x*x"])
+@pytest.mark.parametrize(
+    ("law", "index"),
+    [(dr.contact.LinearTire(0.0, None, 0.0, stiffness=2e5), 2), (dr.contact.Coulomb(0.5, speed=1e-3), 3)],
+)
+def test_place_of_a_tire_on_curved_ground_moves_no_mass(law: object, index: int, height: str) -> None:
+    """Its constraints have no force, so that the index is 2; where the wheel is rigid, the normal force needs a third
+    differentiation. Derivative arrays know nothing of it."""
+    model = on_a_wave(law, height)
+    found = dr.diagnose(model)
+    ours, theirs = found.index, dr.dae.index_of(as_dae(model))
+    assert not found.notes
+    assert (ours.structural, ours.differential, ours.perturbation) == (index, index, index)
+    assert (theirs.structural, theirs.differential, theirs.perturbation) == (index, index, index)
+    assert ours.freedoms == theirs.freedoms and ours.unknowns == theirs.unknowns
+
+
+def test_three_tires_on_a_rough_road_have_an_index() -> None:
+    """33 unknowns and more are too many for derivative arrays."""
+    found = dr.diagnose(machine(3, "brush", "line", "B", 1))
+    assert found.index.differential == 2 and not [note for note in found.notes if "index" in note]
 
 
 def test_index_that_changes():

@@ -51,6 +51,8 @@ def test_what_is_not_given_is_estimated_and_said(spring):
     assert found.estimated_start == ("v",) and "start (not given) estimated too: v" in str(found)
     (chain,) = found.outcome.shot.chains
     assert chain.states[0, 0] == 1.0
+    at_default = dr.estimate(spring, log, ["k"], {"y": ("x", 0.01)}, start={"x": 1.0})
+    assert at_default.default_start == ("v",) and "start (not given) as in the model: v" in str(at_default)
     named = dr.estimate(spring, log, ["k", "start.v"], {"y": ("x", 0.01)}, start={"x": 1.0, "v": 0.0}, method=WINDOWS)
     assert abs(named["k"] - found["k"]) < 1e-3 * found.deviations["k"] and abs(named["start.v"] + 0.5) < 0.05
     guessed = dr.optimal.MultipleShooting(window=0.7, integration=FINE, known_start=False)

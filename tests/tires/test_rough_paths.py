@@ -108,6 +108,19 @@ def test_at_rest_the_forces_of_the_road_carry_the_weight(wheels: int) -> None:
     assert np.isfinite(rest.linearize().eigenvalues).all()
 
 
+@pytest.mark.parametrize(("wheels", "tire"), [(4, "brush"), (3, "brush"), (4, "linear")])
+def test_machines_stand_still_on_two_tracks(wheels: int, tire: str) -> None:
+    """Slopes across the way too, and tires that the road leaves in the air before the machine is lowered on it: a state is found,
+    its loads are the weight but for squares of slopes, and a run does not move from it."""
+    equations = dr.derive(machine(wheels, tire, "line", "C", wheels, two_tracks=True))
+    rest = dr.steady(equations, {"speed": 0.0}, free=["drive_torque"])
+    whole = sum(value for name, value in rest.values.items() if name.endswith("_normal_force"))
+    assert whole == pytest.approx(wheels * (LOAD + 12 * 9.81), rel=2e-3)
+    run = dr.simulate(equations, 1.0, start=rest, inputs={"drive_torque": rest["drive_torque"]})
+    for name in ("frame_x", "frame_y", "frame_z"):
+        assert abs(run[name] - run[name][0]).max() < 1e-8
+
+
 @pytest.mark.parametrize("wheels", [2, 3])
 def test_augmented_equations_pass_the_knots_of_a_road(wheels: int) -> None:
     """Where all velocities are states, their errors are residuals of constraints: these are no jumps, and the motion is that of

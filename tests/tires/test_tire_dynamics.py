@@ -175,6 +175,24 @@ def test_a_parked_car_stays_on_a_slope() -> None:
     assert whole == pytest.approx(880.0 * G * 0.05, rel=1e-3)
 
 
+@pytest.mark.parametrize("friction", [None, 0.9])
+@pytest.mark.parametrize("slope", [0.02, 0.1])
+def test_a_tire_carries_a_side_force_at_rest_without_creep(slope: float, friction: float | None) -> None:
+    """A tire with friction crept by 0.1 mm/s times its relaxed slip. At rest this is that of a spring: F = C s."""
+    m = dr.Model("rig")
+    m.body("carriage", 10.0, inertia=(1, 1, 1))
+    m.body("hub", 90.0, inertia=(1, 1, 1))
+    m.prismatic("side", "ground", "carriage", axis="y")
+    m.prismatic("hop", "carriage", "hub", axis="z", at=(0, 0, 0.3))
+    m.wheel("tire", "hub", 0.3, contact=LinearTire(3e4, 0.5, 0.0, friction=friction, stiffness=2e5, damping=500.0))
+    m.gravity((0, -slope * G, -G))
+    rest = dr.steady(m, {"side_rate": 0.0})
+    assert rest["tire_lateral_force"] == pytest.approx(100.0 * G * slope, rel=1e-9)
+    assert rest["tire_normal_force"] == pytest.approx(90.0 * G, rel=1e-9)
+    run = dr.simulate(m, 300.0, start=rest, samples=11)
+    assert run.status.complete and np.abs(run["side"] - run["side"][0]).max() < 1e-9
+
+
 def test_a_tire_relaxes_the_same_backwards() -> None:
     """Pulled sideways at a slip angle, forwards and backwards: the same side force, and the trail on the other side."""
     runs = []

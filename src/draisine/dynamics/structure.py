@@ -163,13 +163,13 @@ def _speeds(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
             yield from ((v.name, joint.child) for v in joint.velocities if v.unit == "m/s")
     outputs = {output.name: output.expression for output in mechanism.system.outputs}
     for name in outputs:
-        point = _measured_point(name, outputs)
+        point = measured_point(name, outputs)
         body = mechanism.measures.locate(point)[0] if point else GROUND
         if body != GROUND:
             yield name, body
 
 
-def _measured_point(name: str, outputs: dict[str, Expr]) -> str:
+def measured_point(name: str, outputs: dict[str, Expr]) -> str:
     """The first point or body whose velocity an output measures, directly or through another output."""
     seen, parts = {name}, [iter(walk(outputs[name]))]  # each output once: their tree may be as wide as 2 to their number
     while parts:

@@ -126,6 +126,19 @@ class Fit(Result):
         names = (chain.windows.tangent.names[i] for chain in self.outcome.shot.chains for i in chain.free)
         return tuple(dict.fromkeys(names))
 
+    @cached_property
+    def default_start(self) -> tuple[str, ...]:
+        """States that single shooting began at the defaults of the model, since an experiment gives no value and they are not
+        unknowns. With constraints, or targets that are no states, a consistent start may determine what is not given: none are
+        listed."""
+        e = self.problem.equations
+        if self.outcome.shot is not None or e.constraints:
+            return ()
+        given = [{*r.targets, *self.problem.starts} for r in self.problem.recordings]
+        states = [q.name for q in (*e.coordinates, *e.velocities)]
+        solved = set().union(*given) - set(states) - {"time", *(q.name for q in e.extra_states)}
+        return () if solved else tuple(name for name in states if not all(name in each for each in given))
+
     @property
     def noise_given(self) -> bool:
         return all(c.sigma is not None for c in self.problem.recordings[0].channels)
@@ -302,6 +315,8 @@ class Fit(Result):
         source = "given" if self.noise_given else "estimated"
         if self.estimated_start:
             lines.append(f"start (not given) estimated too: {', '.join(self.estimated_start)}")
+        if self.default_start:
+            lines.append(f"start (not given) as in the model: {', '.join(self.default_start)}")
         if self.noise_known:
             lines.append(f"noise ({source}): " + ", ".join(f"{c} {s:.3g}" for c, s in self.noise.items()))
         if self.noise_given:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ExpressionError, ModelError
+from draisine.expr.array_functions import array_functions
 from draisine.expr.expression import Expr, Number, evaluate, evaluate_number, names, substitute
 from draisine.expr.tables import Table
 from draisine.model.constraints import stretch_of
@@ -347,7 +347,7 @@ class ParameterRules:
         """For each sample of the varied parameters the index in `reasons` of the first violation, or −1."""
         count = len(next(iter(columns.values()))) if columns else 0
         found = np.full(count, -1, dtype=np.intp)
-        functions = {**_array_functions(), **{table.name: table.at for table in self.tables}}
+        functions = {**array_functions(), **{table.name: table.at for table in self.tables}}
         known: dict[str, Any] = {**self.values, **columns}
         with np.errstate(all="ignore"):
             value = {
@@ -386,26 +386,3 @@ class ParameterRules:
         if not used:
             return ""
         return f" (from '{expr}' at the {'default parameters' if used <= self.defaults else 'parameters given'})"
-
-
-def _array_functions() -> dict[str, Callable[..., Any]]:
-    """The functions of expressions on arrays."""
-    arc = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2}
-    same = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "floor", "ceil", "abs", "sign", "clip", "where")
-    return {
-        **{name: getattr(np, name) for name in same},
-        **arc,
-        "add": np.add,
-        "sub": np.subtract,
-        "mul": np.multiply,
-        "div": np.divide,
-        "neg": np.negative,
-        "pow": np.float_power,
-        "lt": lambda a, b: np.less(a, b) * 1.0,
-        "le": lambda a, b: np.less_equal(a, b) * 1.0,
-        "gt": lambda a, b: np.greater(a, b) * 1.0,
-        "ge": lambda a, b: np.greater_equal(a, b) * 1.0,
-        "min": lambda *a: reduce(np.minimum, a),
-        "max": lambda *a: reduce(np.maximum, a),
-        "hypot": lambda *a: reduce(np.hypot, a),
-    }

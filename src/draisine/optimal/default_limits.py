@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from draisine.optimal.phase import Phase
 
 WIDER, TIMES = 100.0, 3  # factor, and how often
+ENDLESS = "the longer the motion, the lower the cost"  # of durations without a best one
 AT_LIMIT = 1.001  # factor within which a duration is at its limit
 
 

@@ -16,7 +16,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.numerics.direct_methods import Collocation, Grid, MultipleShooting
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.crossed_jumps import Crossing, crossed_jumps
-from draisine.optimal.default_limits import default_limit_reached, with_limits_about
+from draisine.optimal.default_limits import ENDLESS, default_limit_reached, with_limits_about
 from draisine.optimal.feedforward import Feedforward, feedforward
 from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, PontryaginConditions
@@ -386,6 +386,9 @@ class Solution(Result):
         return ""
 
     def _no_minimum(self) -> str:
+        endless = next((note for note in self.notes if note.startswith(ENDLESS)), "")
+        if endless:
+            return endless
         if self._limit_reached is None or not self.converged:
             return (
                 f"the cost falls without bound ({self.objective:.3g} reached); give bounds(…) of the controls and states that it "
@@ -398,7 +401,7 @@ class Solution(Result):
                 "give finish(…) a condition that the start does not meet, or duration(least, most)"
             )
         return (
-            f"the longer the motion, the lower the cost ({self.objective:.3g} at {at:.4g} s, where the search ended); give "
+            f"{ENDLESS} ({self.objective:.3g} at {at:.4g} s, where the search ended); give "
             "duration(least, most), or a cost of time, minimize(…, time=weight)"
         )
 

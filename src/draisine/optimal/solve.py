@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ from draisine.optimal.better_minima import (
     with_needles,
 )
 from draisine.optimal.default_limits import default_limit_reached, with_limits_about
+from draisine.optimal.endless_durations import lower_or_endless
 from draisine.optimal.feasibility import find_conflicts
 from draisine.optimal.first_order_conditions import kkt
 from draisine.optimal.guess import Guess, PerturbedGuess
@@ -57,6 +59,7 @@ SHARE = 0.1  # of the mean of what intervals may cost: cheaper ones stay
 SHARPENED = 6  # meshes whose errors are small enough, but which cost more
 IN_ARCS = (1, 3, 6, 12)  # meshes from which a solution with switching times as unknowns is tried
 LEAST_ERROR = 1e-13  # of an interval, asked of a mesh
+LATER = 3  # searches from lower costs at longer durations
 OUT_OF_TIME = "Maximum_WallTime_Exceeded"  # of IPOPT
 ITERATED = "Maximum_Iterations_Exceeded"
 GIVEN_UP = {"User_Requested_Stop": "cost or unknowns went orders of magnitude beyond their sizes"}
@@ -122,6 +125,24 @@ def solve(
     if refine is not None and found.answer.outcome in CONVERGED and not endless:
         found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
         notes += more
+    for _ in range(LATER):
+        if found.answer.outcome not in CONVERGED or found.error > tolerance:
+            break
+        try:
+            limited = partial(_within, refine, solver, began)
+            lower, why = lower_or_endless(task, found, limited, progress, seconds)
+            if why:
+                found = replace(found, answer=replace(found.answer, outcome=Outcome.UNBOUNDED))
+                notes.append(why)
+            if why or lower is found:
+                break
+            task, found = within_wider_limits(task, lower, limited(), progress, seconds)
+            verified = timed_verification(task, found, tolerance, seconds)
+            if refine is not None and found.answer.outcome in CONVERGED:
+                found, verified, rounds, more = _refined(task, found, verified, refine, solver, progress, seconds, began)
+                notes += more
+        except KeyboardInterrupt:
+            found = replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED))
     if found.answer.outcome in CONVERGED and not without_end:
         try:
             grown = grown_peak(first, found)
@@ -220,9 +241,7 @@ def _refined(
         return replace(found, answer=replace(found.answer, outcome=Outcome.INTERRUPTED)), verified, rounds, [note]
 
     def within_limit(settings: Ipopt) -> Ipopt:
-        """No search may take more than the seconds that are left when it begins."""
-        left = max(refine.seconds - (time.perf_counter() - began), LEAST_SECONDS)
-        return replace(settings, options={"max_wall_time": left, **settings.options})
+        return _within(refine, settings, began)
 
     tried = sharpened = 0
     while True:
@@ -295,6 +314,14 @@ def _refined(
             return ended(f"{note}; the solution of the mesh before is returned")
         rounds += 1
         found, verified = finer, finer_verified
+
+
+def _within(refine: Refinement | None, settings: Ipopt, began: float) -> Ipopt:
+    """No search of a refinement may take more than the seconds that are left when it begins."""
+    if refine is None:
+        return settings
+    left = max(refine.seconds - (time.perf_counter() - began), LEAST_SECONDS)
+    return replace(settings, options={"max_wall_time": left, **settings.options})
 
 
 def _costly(task: Task, found: MeshSolution, verified: Verified, tolerance: float) -> list[NDArray[np.bool_]]:

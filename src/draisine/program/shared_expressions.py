@@ -38,10 +38,71 @@ def shared(results: Iterable[ca.SX], only_calls: bool = False) -> list[ca.SX]:
 
 def jacobian(of: ca.SX, by: ca.SX) -> ca.SX:
     """The Jacobian of expressions that may call functions. CasADi differentiates a call along directions, also along zero: what
-    does not depend on a variable seems to depend on it until these calls are products, or zero."""
+    does not depend on a variable seems to depend on it until these calls are products, or zero. By columns: by rows what is
+    linear in a variable would be left as a call of it."""
     import casadi as ca
 
     return shared([ca.jacobian(of, by)], only_calls=True)[0]
+
+
+def short_jacobian(of: ca.SX, by: ca.SX) -> ca.SX:
+    """The Jacobian by columns or by rows, whichever has fewer operations.
+
+    CasADi compares the numbers of columns and rows that can be differentiated together. What counts are operations: by columns
+    one is differentiated once for each variable on which it depends, by rows once for each result that depends on it. Contacts of
+    many wheels depend on all that moves the machine, and each has few results.
+    """
+    import casadi as ca
+
+    if min(of.numel(), by.numel()) <= 1:
+        return ca.jacobian(of, by)
+    rest = [symbol for symbol in ca.symvar(of) if not ca.depends_on(symbol, by)]
+    by_columns, by_rows = jacobian_lengths(ca.Function("of", [by, ca.vertcat(*rest)], [of]))
+    return ca.jacobian(of, by, {"helper_options": {"ad_weight": float(by_rows < by_columns)}})
+
+
+def jacobian_lengths(function: ca.Function) -> tuple[int, int]:
+    """Operations that the Jacobian by the first argument differentiates: by columns, and by rows.
+
+    >>> import casadi as ca
+    >>> x, y = ca.SX.sym("x", 40), ca.SX.sym("y")
+    >>> jacobian_lengths(ca.Function("f", [x], [ca.sumsqr(x)]))  # squares and sums: of 1 to 40 variables each, for one result
+    (859, 79)
+    >>> jacobian_lengths(ca.Function("f", [y], [ca.vertcat(*[ca.sin(y) ** 2 + k for k in range(1, 31)])]))
+    (90, 90)
+    """
+    import casadi as ca
+
+    depends: dict[int, int] = {}  # on which variables the values of work slots depend, as bits
+    steps: list[tuple[Sequence[int], Sequence[int]]] = []  # what operations that depend on one read and write
+    feeds: dict[int, int] = {}  # which results need the values of work slots
+    by_columns = by_rows = 0
+    last: list[tuple[int, int]] = []
+    for k in range(function.n_instructions()):
+        operation, reads, writes = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+        if operation == ca.OP_OUTPUT:
+            steps.append((reads, ()))
+            last.append((len(steps) - 1, len(last)))
+            continue
+        if operation == ca.OP_INPUT:
+            mask, reads = (1 << reads[1] if reads[0] == 0 else 0), []
+        else:
+            mask = 0
+            for place in reads if operation != ca.OP_CONST else ():
+                mask |= depends[place]
+            by_columns += mask.bit_count()
+        steps.append((reads if mask else (), writes))
+        depends |= dict.fromkeys(writes, mask)
+    results = dict(last)
+    for k in reversed(range(len(steps))):
+        needs, gives = steps[k]
+        mask = 1 << results[k] if k in results else 0
+        for place in gives:
+            mask |= feeds.pop(place, 0)
+        by_rows += mask.bit_count() if needs and gives else 0
+        for place in needs:
+            feeds[place] = feeds.get(place, 0) | mask
+    return by_columns, by_rows
 
 
 def _called_by(function: ca.Function) -> set[str]:

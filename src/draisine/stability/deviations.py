@@ -25,6 +25,7 @@ from draisine.expr.expression import did_you_mean
 from draisine.numerics.rank import LEAST, independent_rows
 from draisine.program.equations import Equations
 from draisine.program.program import Program
+from draisine.program.shared_expressions import short_jacobian
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 
 Array = NDArray[np.float64]
@@ -149,11 +150,11 @@ class Deviations:
         own = self._x[: self._own_states]
         w = ca.SX.sym("w", self._own_states)
         zeta = ca.vertcat(*self.candidates.values())
-        z = ca.jacobian(zeta, own)
+        z = short_jacobian(zeta, own)
         results = {
-            "constraints": ca.jacobian(self._motion[0], own),
+            "constraints": short_jacobian(self._motion[0], own),
             "names": z,
-            "curvature": ca.jacobian(z @ w + ca.jacobian(zeta, self._t), own),
+            "curvature": short_jacobian(z @ w + short_jacobian(zeta, self._t), own),
             "values": zeta,
             "residuals": self._motion[0],
         }
@@ -163,7 +164,7 @@ class Deviations:
     def outputs_program(self) -> Program:
         """(t, x, u, p) → outputs of motion, by_state, by_input."""
         outputs, own = self._motion[1], self._x[: self._own_states]
-        results = {"by_state": ca.jacobian(outputs, own), "by_input": ca.jacobian(outputs, self._u), "outputs": outputs}
+        results = {"by_state": short_jacobian(outputs, own), "by_input": short_jacobian(outputs, self._u), "outputs": outputs}
         return program_without_cse(f"{self.equations.name}_observed", self._arguments, results)
 
     @property
@@ -303,7 +304,7 @@ def dynamics_derivatives(equations: Equations) -> Program:
     name = f"{equations.name}_derivatives"
     if isinstance(dynamics, Program):
         rates = dynamics.function.call(arguments)[0][:own]
-        parts = {"w": rates, "by_state": ca.jacobian(rates, x), "by_input": ca.jacobian(rates, u)}
+        parts = {"w": rates, "by_state": short_jacobian(rates, x), "by_input": short_jacobian(rates, u)}
         return program_without_cse(name, slots, parts)
     z = ca.SX.sym("z", dynamics.size)
     matrix, side = dynamics.linear(arguments, z)
@@ -311,12 +312,12 @@ def dynamics_derivatives(equations: Equations) -> Program:
     gap = side - matrix @ z
     parts = {
         "w": rates,
-        "by_state": ca.jacobian(rates, x),
-        "by_input": ca.jacobian(rates, u),
-        "by_unknown": ca.jacobian(rates, z),
+        "by_state": short_jacobian(rates, x),
+        "by_input": short_jacobian(rates, u),
+        "by_unknown": short_jacobian(rates, z),
         "matrix": matrix,
-        "gap_by_state": ca.jacobian(gap, x),
-        "gap_by_input": ca.jacobian(gap, u),
+        "gap_by_state": short_jacobian(gap, x),
+        "gap_by_input": short_jacobian(gap, u),
     }
     return program_without_cse(name, {**slots, "z": z}, parts)
 

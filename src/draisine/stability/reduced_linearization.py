@@ -21,6 +21,7 @@ from draisine.numerics.newton_batch import solve_each
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.shared_expressions import short_jacobian
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.deviations import Deviations, Naming
 
@@ -50,7 +51,7 @@ class EssentialMatrix:
         d = self.deviations
         gradient = d._motion[0][list(self.naming.rows)] if self.naming.rows else ca.SX(0, 1)
         zeta = ca.vertcat(*[d.candidates[n] for n in self.naming.names])
-        return ca.jacobian(ca.vertcat(gradient, zeta, self._gap), self._moving)
+        return short_jacobian(ca.vertcat(gradient, zeta, self._gap), self._moving)
 
     @cached_property
     def _gap(self) -> ca.SX:
@@ -70,7 +71,7 @@ class EssentialMatrix:
             else dynamics.function.call(arguments)
         )
         zeta = ca.vertcat(*[d.candidates[n] for n in self.states])
-        return ca.jacobian(zeta, d._x[: self._own]) @ slope[0][: self._own] + ca.jacobian(zeta, d._t)
+        return short_jacobian(zeta, d._x[: self._own]) @ slope[0][: self._own] + short_jacobian(zeta, d._t)
 
     @cached_property
     def _directions(self) -> ca.SX:

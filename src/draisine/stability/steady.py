@@ -24,6 +24,7 @@ from draisine.program.equations import Equations
 from draisine.results.channel import HasState
 from draisine.simulation.contact_margins import sliding_tires
 from draisine.simulation.initial.scales import Scales
+from draisine.stability.changing_ground import refuse_changing_ground
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.continuation.problem import Range
 from draisine.stability.continuation.special_points import BRANCH_POINT
@@ -73,6 +74,7 @@ def steady(
     >>> round(dr.steady(dr.gallery.bicycle(), {"lean": 0.1})["speed"], 4)  # without torques
     5.9929
     """
+    refuse_changing_ground(model, fixed or {}, near)
     equations = explicit_equations_of(model)
     given = real_values(equations, "fixed quantity", fixed)
     targets = _with_curvature(equations, given)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -26,9 +25,11 @@ from draisine.numerics.number_range import counted_range
 from draisine.numerics.rank import independent_columns
 from draisine.program.arguments import refuse_dependent
 from draisine.program.equations import Equations
+from draisine.program.shared_expressions import short_jacobian
 from draisine.program.switching import find_switching
 from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
+from draisine.stability.changing_ground import refuse_changing_ground
 from draisine.stability.closed_form_family import EXACT, ClosedFormFamily
 from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import explicit_equations_of, linearize, what_is_singular
@@ -72,6 +73,7 @@ def _nearest(
     states: Sequence[str] = (),
 ) -> dict[str, float]:
     """The middle of the values, or that end of them at which the steady motion is closer to `near`."""
+    refuse_changing_ground(model, fixed or {}, near, over=values)
     e, best, least = explicit_equations_of(model), _at(values, 0.5), np.inf
     own = [p.name for p in e.parameters]
     for share in (0.5, 0.0, 1.0):
@@ -102,6 +104,7 @@ class Family(Uncached):
         parameters: Mapping[str, float] | None = None,
         states: Sequence[str] = (),
     ) -> None:
+        refuse_changing_ground(model, {**(fixed or {}), **vary}, near)
         self.equations = e = explicit_equations_of(model)
         self.vary = tuple(vary)
         self._parameters = [p.name for p in e.parameters]
@@ -421,7 +424,7 @@ class Family(Uncached):
     def _by_parameters(self) -> BatchProgram:
         slots, residual, _ = self.problem._parts
         return BatchProgram(
-            program_without_cse(f"{self.equations.name}_by_parameters", slots, {"jacobian": ca.jacobian(residual, slots["p"])})
+            program_without_cse(f"{self.equations.name}_by_parameters", slots, {"jacobian": short_jacobian(residual, slots["p"])})
         )
 
     def _directions(self, moved: Array) -> list[Array]:

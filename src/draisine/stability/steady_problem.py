@@ -29,9 +29,10 @@ from draisine.model.system import System
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
 from draisine.numerics.rank import independent_columns, unit_rows
 from draisine.program.arguments import parameter_values
-from draisine.program.equations import ENERGIES, Equations
+from draisine.program.equations import ENERGIES, SPRING_LOAD, Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.shared_expressions import short_jacobian
 from draisine.results.base import Result, Uncached
 from draisine.results.channel import HasState
 from draisine.results.linear import LinearModel
@@ -58,7 +59,10 @@ FAST = 1e3  # of velocities at random states: rounding errors of larger ones hid
 ACCELERATION, SPEED = "acceleration", "speed"  # target of a trim, and the output whose rate it is
 STEADY = 1e-7  # relative change by drifting coordinates that round-off may cause
 ROUNDED = 64 * np.finfo(float).eps  # residual of a row, relative to its terms, that rounding may leave
+IN_THE_AIR = 1e-6  # m between a tire and the ground that matter
+PRESSED = 5e-3  # m, deflection of tires from which Newton's method begins where they were in the air
 LEAST_UNIT = 1e-3  # smallest scale of an equation: rows that vanish on the constraints contain round-off only
+PRESSING = Newton(max_iterations=8)  # full steps: residuals that are left are a compromise
 NEWTON = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=60, least_share=1e-4)
 # where a small residual of one equation, a curvature, keeps steps short because those of the others, accelerations, would grow
 FULL_STEPS = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=12, patience=3, max_step=1e3)
@@ -171,6 +175,27 @@ def onto_constraints(equations: Equations, x: Array, u: Array, p: Array, rows: S
     return problem.solve(problem.pack(x, u, p), x, u, p)[0]
 
 
+def pressed(motion: Motion, targets: Mapping[str, float], rows: Sequence[int]) -> Motion:
+    """The motion with its tires pressed on the ground, if some of them are in the air: there Newton's method does not feel the
+    ground. The machine is lowered to the same small deflection of all, as closely as its suspension allows."""
+    e, named = motion.equations, dict[str, float]()
+    known = e.motion.output("outputs").labels if e.outputs else ()
+    names = [f"{q.name.removesuffix('_normal_force')}_deflection" for q in e.outputs if q.description.startswith(SPRING_LOAD)]
+    if names := [name for name in names if name in known]:
+        named = named_values(e, motion.x, motion.u, motion.p)
+    if not any(named[name] < -IN_THE_AIR for name in names):
+        return motion
+    wanted = {n: v for n, v in targets.items() if n in known or n in {q.name for q in e.coordinates}}
+    problem = SteadyProblem(e, (), (), wanted | dict.fromkeys(names, PRESSED), rates=False, rows=rows)
+    given = motion.x, motion.u, motion.p
+    found = PRESSING.solve(lambda y: problem.evaluate(y, *given), problem.pack(*given), problem._least_change)
+    x = problem.unpack(found.point.x, *given)[0]
+    try:
+        return Motion(e, onto_constraints(e, x, motion.u, motion.p, rows), motion.u, motion.p)
+    except SolverError:  # a machine with a tire that cannot reach the ground
+        return motion
+
+
 class SteadyProblem(Uncached):
     """F(y) = 0 for y = (x, unknowns solved for at run time, free inputs and parameters): constraints, rates, fixed quantities.
 
@@ -249,10 +274,10 @@ class SteadyProblem(Uncached):
             zeta = ca.vertcat(*[d.candidates[name] for name in self.essential])
             speeds = slope[len(e.coordinates) :]
             if tuple(d.speeds) != e.independent:  # a disc on its rim: its angular velocity turns with it
-                speeds = ca.jacobian(ca.vertcat(*d.speeds.values()), own) @ slope
+                speeds = short_jacobian(ca.vertcat(*d.speeds.values()), own) @ slope
             if self.accelerates:
                 speeds = speeds - rate / d.candidates[SPEED] * ca.vertcat(*d.speeds.values())
-            rows += [ca.jacobian(zeta, own) @ slope, speeds]
+            rows += [short_jacobian(zeta, own) @ slope, speeds]
         own_names = (*self._inputs, *self._parameters, *self._own_targets)
         symbols = {name: rate if name in self._own_targets else self._symbol(name) for name in own_names}
         known = {**d.candidates, **symbols}
@@ -361,7 +386,7 @@ def _steady_program(
 ) -> Program:
     """The fixed values are arguments, so that one program serves all of them."""
     slots, residual, unknowns = SteadyProblem(equations, essential, free, dict.fromkeys(fixed, 0.0), rates, trim=True)._parts
-    jacobian = ca.jacobian(residual, unknowns)
+    jacobian = short_jacobian(residual, unknowns)
     return program_without_cse(f"{equations.name}_steady", slots, {"residual": residual, "jacobian": jacobian})
 
 
@@ -427,6 +452,8 @@ def steady_near(
         cause = what_is_singular(Motion(equations, *failure.nearest))
         raise _not_found(equations.name, targets, failure.nearest, failure.residual, singular=cause) from None
     names = [n for n in naming.names if n not in ignorable and n not in deviations_of(equations).speeds]
+    if near is None:
+        motion = pressed(motion, targets, naming.rows)
 
     def solved(required: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
         left = [*freed, *(n for n in required if n in known | trimmed and n not in freed)]

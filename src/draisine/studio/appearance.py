@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,12 +14,13 @@ from draisine.errors import StartError
 from draisine.expr.expression import Name, evaluate_number
 from draisine.model.system import System
 from draisine.program.equations import Equations
-from draisine.view.film.animate import ground_heights, profile_ground
+from draisine.view.film.animate import profile_ground, whole_ground
 from draisine.view.film.footage import Footage, Ground
 from draisine.view.film.page import cast, floats, ground
 from draisine.view.scene.appearance import body_solids
 from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.scene import Blade, Scene, Slide
+from draisine.view.scene.solids import Mesh, Solid
 
 Array = NDArray[np.float64]
 
@@ -73,7 +74,7 @@ class Appearance:
         x = y = np.array([-1.5, 1.5]) if not ground.curved else np.linspace(-6.0, 6.0, 97)
         heights = tan_x * x[:, None] + tan_y * y[None, :]
         if ground.curved:
-            heights = heights + ground_heights(self.system, values, x, y, 0.0)
+            heights = heights + whole_ground(self.system, values, x, y, 0.0)
         return Ground(x, y, heights)
 
     def solids(self) -> dict[str, Any]:
@@ -146,6 +147,7 @@ def mesh_sensitivities(
 ) -> list[dict[str, Any]]:
     """Mesh sensitivities by parameter; `footage_of` makes the footage of a system with other default parameters."""
     found, centers = [], _centers(base)
+    known = {_contents(solid): solid.mesh() for solid in base.solids}  # most parameters change few solids or none
     for place, parameter in enumerate(system.parameters):
         if parameter.unit not in _UNITS or parameter.name not in limits:
             continue
@@ -156,12 +158,23 @@ def mesh_sensitivities(
         other = replace(system, parameters=(*system.parameters[:place], changed, *system.parameters[place + 1 :]))
         try:
             least = _SEEN * base.extent / (high - low)
-            reported = _vertex_sensitivities(base, centers, footage_of(other), step, least) if step else None
+            reported = _vertex_sensitivities(base, centers, _with_meshes(footage_of(other), known), step, least) if step else None
         except StartError:
             continue
         if reported is not None:
             found.append({"parameter": parameter.name, **reported})
     return found
+
+
+def _contents(solid: Solid) -> tuple[object, ...]:
+    """What tells equal solids."""
+    values = [getattr(solid, field.name) for field in fields(solid)]
+    return type(solid), *(value.tobytes() if isinstance(value, np.ndarray) else value for value in values)
+
+
+def _with_meshes(take: Footage, known: Mapping[tuple[object, ...], Mesh]) -> Footage:
+    """The footage with meshes in place of the solids whose meshes are known."""
+    return replace(take, solids=tuple(known.get(_contents(solid), solid) for solid in take.solids))
 
 
 def _vertex_sensitivities(base: Footage, marks: Array, other: Footage, step: float, least: float) -> dict[str, Any] | None:

@@ -109,14 +109,17 @@ def index_of(
 def index_of_mechanism(mechanism: ConstraintManifold) -> IndexReport:
     """The index of a mechanism at a state: from masses and constraints, or from derivative arrays where these are singular."""
     mechanics = mechanics_of(mechanism)
-    if mechanics.regular:
+    if mechanics.index is not None:
         return mechanics.report()
     system = mechanics.system
     count = system.q.numel() + system.v.numel() + len(system.holonomic) + len(system.nonholonomic)
     if count > MOST_LIGHT:
-        raise ModelError(
-            f"masses and constraints do not determine the accelerations, and {count} unknowns are too many for derivative arrays"
+        why = (
+            "directions without mass determine the forces of some constraints, and others move masses"
+            if mechanics.regular
+            else "masses and constraints do not determine the accelerations"
         )
+        raise ModelError(f"{why}, and {count} unknowns are too many for derivative arrays")
     values = (p.tolist() for p in (mechanism.motion.p, mechanism.motion.u))
     given = [
         dict(zip((q.name for q in names), v, strict=True))
@@ -162,7 +165,7 @@ def _settled(
     mechanics = mechanics_of(
         ConstraintManifold(unreduced, unreduced, _StatePoint(np.concatenate([configuration, y[count:], rest]), u, p), time)
     )
-    return mechanics.report() if mechanics.regular else None
+    return mechanics.report() if mechanics.index is not None else None
 
 
 def _unreduced(system: Equations | SecondOrder | Model | System) -> Equations | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -45,10 +46,6 @@ class PosedConstraints:
     velocity: tuple[int, ...]  # indices among the velocity constraints that no position constraint implies
     redundant: tuple[str, ...]  # names of redundant constraints
 
-    @property
-    def index(self) -> int:
-        return 3 if self.position else 2 if self.velocity else 0
-
 
 @dataclass(frozen=True)
 class Mechanics:
@@ -61,16 +58,29 @@ class Mechanics:
 
     @property
     def regular(self) -> bool:
-        """Whether masses and constraints determine the accelerations at some configuration, and these the forces."""
-        return max(self.margins, default=0.0) > REGULAR and self._forces_undetermined
+        """Whether masses and constraints determine the accelerations at some configuration."""
+        return max(self.margins, default=0.0) > REGULAR
 
-    @property
-    def _forces_undetermined(self) -> bool:
-        """Whether the balance of massless directions leaves undetermined a force of the constraints that set the index: some λ ≠
-        0 with ZᵀWᵀλ = 0."""
+    @cached_property
+    def index(self) -> int | None:
+        """The index of a regular mechanism; None where it does not follow from these matrices.
+
+        With Z the massless directions, ZᵀWᵀλ = −ZᵀF. Where some λ is not determined by it, forces follow from constraints that
+        have been differentiated twice (position) or once (velocity). Where all are, no constraint moves a mass: the contact point
+        of a tire on curved ground. Then W Z is square, and the constraints give the massless velocities.
+        """
+        s, chosen = self.system, self.chosen
+        if not self.regular:
+            return None
+        open_ = self._undetermined_forces() if chosen.position or chosen.velocity else np.zeros((0, 0))
+        if not open_.shape[1]:
+            return 2 if chosen.position else 1 if chosen.velocity else 0
+        deciding = open_[: len(s.holonomic)] if s.holonomic else open_
+        return (3 if s.holonomic else 2) if np.abs(deciding).max(initial=0.0) > REGULAR else None
+
+    def _undetermined_forces(self) -> Array:
+        """λ with ZᵀWᵀλ = 0, as columns."""
         s, m = self.system, self.constrained
-        if not self.chosen.index:
-            return True
         holonomic = jacobian(s.rate(ca.vertcat(*[f for _, f in s.holonomic])), s.v) if s.holonomic else ca.SX(0, s.v.numel())
         nonholonomic = jacobian(ca.vertcat(*[g for _, g in s.nonholonomic]), s.v) if s.nonholonomic else ca.SX(0, s.v.numel())
         parts = ca.Function("parts", [s.t, s.q, s.u, s.p], [ca.densify(e) for e in (s.mass, ca.vertcat(holonomic, nonholonomic))])
@@ -78,13 +88,12 @@ class Mechanics:
         sizes = np.sqrt(np.abs(np.diag(mass)))
         sizes[sizes == 0.0] = 1.0
         light = null_space(mass / np.outer(sizes, sizes)) / sizes[:, None]
-        open_ = null_space((rows @ light).T)
-        deciding = open_[: len(s.holonomic)] if s.holonomic else open_
-        return bool(np.abs(deciding).max(initial=0.0) > REGULAR)
+        return null_space((rows @ light).T)
 
     def report(self) -> IndexReport:
-        """The index of a regular mechanism."""
-        return _report(self.constrained, self.system, self.chosen, self.margins)
+        """The report of a mechanism whose index is known."""
+        assert self.index is not None
+        return _report(self.constrained, self.system, self.chosen, self.margins, self.index)
 
 
 def mechanics_of(mechanism: ConstraintManifold) -> Mechanics:
@@ -182,16 +191,16 @@ def _structural(system: SecondOrder) -> int:
 
 
 def _report(
-    mechanism: ConstraintManifold, system: SecondOrder, chosen: PosedConstraints, margins: Sequence[float]
+    mechanism: ConstraintManifold, system: SecondOrder, chosen: PosedConstraints, margins: Sequence[float], index: int
 ) -> IndexReport:
-    index = chosen.index
     holonomic, nonholonomic = ([name for name, _ in part] for part in (system.holonomic, system.nonholonomic))
     unknowns = {c.name: 1 for c in system.coordinates} | {v.name: 2 if holonomic else 1 for v in system.velocities}
-    unknowns |= {f"{name}_multiplier": index for name in (*holonomic, *nonholonomic)}
+    unknowns |= {f"{name}_multiplier": 3 if holonomic else 2 for name in (*holonomic, *nonholonomic)}
     freedoms = (
         mechanism.directions + len(mechanism.lags) - len(holonomic) + len(system.velocities) - len(holonomic) - len(nonholonomic)
     )
     structural = _structural(system)
+    light = index < (3 if holonomic else 2)
     return IndexReport(
         name=system.name,
         structural=structural,
@@ -199,29 +208,34 @@ def _report(
         perturbation=index,
         freedoms=freedoms,
         unknowns=unknowns,
-        steps=tuple(_steps(system.velocities, holonomic, nonholonomic)),
+        steps=tuple(_steps(system.velocities, holonomic, nonholonomic, light)),
         rounds=(),
         elsewhere=(),
         point=dict(zip((c.name for c in system.coordinates), mechanism.configuration.tolist(), strict=True)),
         margin=(min(margins), 0.0) if margins else None,
-        sentences=tuple(_sentences(structural, chosen, len(margins), holonomic, nonholonomic, freedoms, len(unknowns), margins)),
+        sentences=tuple(
+            _sentences(structural, index, chosen, len(margins), holonomic, nonholonomic, freedoms, len(unknowns), margins)
+        ),
     )
 
 
-def _steps(velocities: Sequence[Quantity], holonomic: Sequence[str], nonholonomic: Sequence[str]) -> list[Step]:
-    """The differentiations of each constraint and their results."""
+def _steps(velocities: Sequence[Quantity], holonomic: Sequence[str], nonholonomic: Sequence[str], light: bool) -> list[Step]:
+    """The differentiations of each constraint and their results; `light` if they give velocities without mass, and no forces."""
     speeds = tuple(v.name for v in velocities)
     balances = tuple(f"{name}_balance" for name in speeds)
     made = []
     for name in holonomic:
-        made += [Step(name, 0, ()), Step(name, 1, speeds), Step(name, 2, (), (f"{name}_multiplier",), speeds, balances)]
+        last = Step(name, 2, (), speeds) if light else Step(name, 2, (), (f"{name}_multiplier",), speeds, balances)
+        made += [Step(name, 0, ()), Step(name, 1, speeds), last]
     for name in nonholonomic:
-        made += [Step(name, 0, speeds), Step(name, 1, (), (f"{name}_multiplier",), speeds, balances)]
+        last = Step(name, 1, (), speeds) if light else Step(name, 1, (), (f"{name}_multiplier",), speeds, balances)
+        made += [Step(name, 0, speeds), last]
     return made
 
 
 def _sentences(
     structural: int,
+    index: int,
     chosen: PosedConstraints,
     configurations: int,
     holonomic: Sequence[str],
@@ -230,7 +244,6 @@ def _sentences(
     unknowns: int,
     margins: Sequence[float],
 ) -> list[str]:
-    index = chosen.index
     if index == 0:
         return [f"ODE M v̇ = F: structural index {structural}, differential index 0, no differentiation is needed"]
     where = "the state" if configurations == 1 else f"{configurations} admissible configurations"
@@ -238,12 +251,17 @@ def _sentences(
         f"DAE with multipliers: structural index {structural} (Σ-method), differential index {index} (ranks at {where}), "
         f"perturbation index {index} (disturbances enter by derivatives up to order {index - 1})"
     ]
-    if holonomic:
+    if index < (3 if holonomic else 2):
+        sentences.append(
+            f"{_listed([*holonomic, *nonholonomic])}: conditions on directions without mass, whose balance gives the "
+            f"multipliers; the {'first derivative' if holonomic else 'condition itself'} gives the velocities along them"
+        )
+    elif holonomic:
         sentences.append(
             f"{_listed(holonomic)}: the first derivative is a hidden condition on velocities, the second gives accelerations and "
             "multipliers, the third their rates"
         )
-    if nonholonomic:
+    if nonholonomic and index >= (3 if holonomic else 2):
         sentences.append(
             f"{_listed(nonholonomic)}: a condition on velocities; the first derivative gives accelerations and multipliers, the "
             "second their rates"

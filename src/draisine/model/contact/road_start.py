@@ -47,7 +47,7 @@ class Placement(NamedTuple):
 def onto_road(system: System, coordinates: tuple[Coordinate, ...]) -> tuple[Coordinate, ...]:
     """The coordinates with defaults on the road that the ground describes, if none of the free bodies is on it by default."""
     found = {c.name: c for c in coordinates}
-    bodies = [p for joint in system.joints if joint.parent == GROUND and (p := _placement(joint)) is not None]
+    bodies = [placement for _, placement in placements(system)]
     start = road_start(system, [(found[p.x].default, found[p.y].default) for p in bodies])
     if start is None:
         return coordinates
@@ -65,6 +65,12 @@ def onto_road(system: System, coordinates: tuple[Coordinate, ...]) -> tuple[Coor
             found[w.name] = w._replace(default=size * math.cos(half))
             found[z.name] = z._replace(default=size * math.sin(half))
     return tuple(found[c.name] for c in coordinates)
+
+
+def placements(system: System) -> list[tuple[str, Placement]]:
+    """The bodies that move freely over the ground, with the coordinates that place them."""
+    joints = [joint for joint in system.joints if joint.parent == GROUND]
+    return [(joint.child, placement) for joint in joints if (placement := _placement(joint)) is not None]
 
 
 def _moved(c: Coordinate, default: float) -> Coordinate:

@@ -122,7 +122,8 @@ class Tire(TangentialLaw):
         rest, ratio = self.crawls(m, velocity), lag / saturates
         bent = 1.0 + ratio * ratio
         share = 0.01 + 0.99 / (bent * m.sqrt(bent))
-        sliding = m.sqrt(slip * slip + c["speed"] * c["speed"] * 1e-4)
+        least = 1e-2 * c["speed"]
+        sliding = m.sqrt(slip * slip + least * least) - least  # exactly zero at rest: a parked vehicle stays where it is
         return (slip - (speed + rest * sliding) * lag) / (length * (1.0 - rest + rest * share))
 
     def settled(self, m: Any, c: Values, velocity: Scalar, slip: Scalar, length: Scalar) -> Scalar:

@@ -31,6 +31,7 @@ from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.results.channel import HasState
 from draisine.results.status import ProgressCallback
+from draisine.stability.changing_ground import refuse_changing_ground
 from draisine.stability.continuation.arclength import Bound, CurveSegment, Steps, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.evaluation import path_radii
@@ -189,6 +190,7 @@ def continuation(
     for end in between or ():
         if isinstance(end, bool) or not isinstance(end, int | float | np.number):
             raise ArgumentError(f"continuation: between must be two numbers, the lowest and the highest {over}, got {between!r}")
+    refuse_changing_ground(model, fixed or {}, start, over=(over,))
     problem = ContinuationProblem(
         explicit_equations_of(model), over, dict(fixed or {}), tuple(free), between or ANYWHERE, dict(parameters or {})
     )

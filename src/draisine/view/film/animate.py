@@ -17,8 +17,9 @@ import numpy as np
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.dynamics.kinematics.twists import body_poses
-from draisine.errors import ArgumentError, ExpressionError, ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import evaluate_number
+from draisine.model.ground_heights import ground_heights
 from draisine.model.model import Model
 from draisine.model.system import System
 from draisine.program.equations import Equations
@@ -27,7 +28,7 @@ from draisine.results.trajectory import Trajectory
 from draisine.view.film.footage import Footage, Ground, footage_from_poses, sample_times
 from draisine.view.film.page import page
 from draisine.view.film.reel import picture, write
-from draisine.view.scene.from_model import reading, scene_of
+from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.scene import Array
 from draisine.view.scene.solids import Solid
 
@@ -240,20 +241,12 @@ def _ground(run: Trajectory, system: System, matrices: Mapping[str, Array]) -> G
         return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :])
     longest = float((high - low).max())
     x, y = (np.linspace(low[k], high[k], max(3, round(_CELLS * (high - low)[k] / longest) + 1)) for k in (0, 1))
-    return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :] + ground_heights(system, values, x, y, float(run.time[0])))
+    return Ground(x, y, tan_x * x[:, None] + tan_y * y[None, :] + whole_ground(system, values, x, y, float(run.time[0])))
 
 
-def ground_heights(system: System, values: Mapping[str, float], x: Array, y: Array, time: float) -> Array:
+def whole_ground(system: System, values: Mapping[str, float], x: Array, y: Array, time: float) -> Array:
     """The height of curved ground over a grid. Where it has no value, as outside a bowl, the ground goes on from its edge."""
-    tables = {table.name: reading(table) for table in system.functions}
-
-    def height(a: float, b: float) -> float:
-        try:
-            return evaluate_number(system.ground.height, {**values, "x": a, "y": b, "t": time}, tables)
-        except ExpressionError:
-            return np.nan
-
-    found = np.array([[height(a, b) for b in y.tolist()] for a in x.tolist()])
+    found = ground_heights(system, values, x[:, None], y[None, :], time)
     while np.isfinite(found).any() and not np.isfinite(found).all():
         wide = np.pad(found, 1, constant_values=np.nan)
         around = np.stack([wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:]])
