@@ -20,6 +20,7 @@ from draisine.stability.crossings import LEAST, Change, Matrices, changes
 from draisine.stability.mode_names import INFINITE, ModeNames
 from draisine.stability.shaped_crossings import Group, crossings_of, grouped_brackets
 from draisine.stability.steady_family import Family
+from draisine.stability.value_condition import known
 from draisine.stability.zones import Zones
 
 Array = NDArray[np.float64]
@@ -113,12 +114,14 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     edges = [float(np.min(values)), *(group.high for group in groups)], [*(group.low for group in groups), float(np.max(values))]
     for group, low, high in zip(groups, edges[0][:-1], edges[1][1:], strict=True):
         shaped = crossings_of(matrices, group, (low, high))
-        nested = solver.nested(group) if shaped is None else []
+        nested = solver.nested(group, (low, high)) if shaped is None else []
         if shaped is not None or nested:
             resolved.append((group, nested if shaped is None else solver.named(shaped, group)))
         else:
             unresolved.append(group)
     joined = list(zones.joined([change for group in unresolved for change in group.brackets]))
+    others = [(group.low, group.high) for group in groups] + [(change.low, change.high) for change in joined]
+    joined = [solver.widened(change, _room(change, others, (edges[0][0], edges[1][-1]))) for change in joined]
     for group, some in resolved:
         if not any(change.low <= group.low and group.high <= change.high for change in joined):  # of which it is a part
             events += some
@@ -131,12 +134,20 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     equal = [solver.between(low, high, group.width) for group in unresolved for low, high in group.equal]
     equal = [change for change in equal if not solver.explained(change, joined)]
     events += [event for change in equal for event in solver.alike(change)]
+    events = known(matrices, events, found.zeros, float(np.ptp(values)) / LEAST, zones.limits)
     least = _ZERO * float(np.abs(values).max(initial=0.0))  # what rounding makes of zero
     events = [replace(e, value=0.0) if abs(e.value) <= least else e for e in events]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
         for e in sorted(events, key=lambda e: (e.value, not e.change))
     ]
+
+
+def _room(change: Change, others: list[tuple[float, float]], range_: tuple[float, float]) -> tuple[float, float]:
+    """The interval about a bracket in which nothing else of a sweep changes."""
+    below = [high for _, high in others if high <= change.low]
+    above = [low for low, _ in others if low >= change.high]
+    return max(below, default=range_[0]), min(above, default=range_[1])
 
 
 def _pole(matrices: Matrices, change: Change, range_: tuple[float, float]) -> float | None:
