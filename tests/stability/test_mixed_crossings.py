@@ -173,8 +173,8 @@ def test_a_flat_crossing_where_a_stiffness_vanishes_is_one_value(seed: int) -> N
 
 @pytest.mark.parametrize("seed", range(24))
 def test_values_that_rounding_moves_say_so(seed: int) -> None:
-    """Two modes, or pairs, of which one crosses and the other decays with a rate that is nearly zero, with nearly one shape: det A
-    = −a e x hardly depends on x. As do their errors, by which no mode ceases to decay elsewhere."""
+    """Two modes, or pairs, of which one crosses and the other decays with a rate that is nearly zero, with nearly one shape:
+    det A = −a e x hardly depends on x. As do their errors, by which no mode ceases to decay elsewhere."""
     rng = np.random.default_rng([seed, 23])
     a, w = float(rng.uniform(0.3, 2) * rng.choice([-1, 1])), float(rng.uniform(0.3, 2))
     e, at = 10.0 ** float(rng.uniform(-9.5, -5)), float(rng.choice([0.0, 0.25, rng.uniform(-0.8, 0.8)]))

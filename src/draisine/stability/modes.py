@@ -151,9 +151,8 @@ class Modes(Result):
             return "no modes: all states are left out, see left_out"
         if not np.isfinite(row).all():
             return "no steady motion"
-        names = [
-            n.rstrip("*") if z.imag else n.rstrip("*").removesuffix(" oscillation") for n, z in zip(self.names, row, strict=True)
-        ]
+        plain = [n.rstrip("*") for n in self.names]
+        names = [n if z.imag else n.replace(" oscillation", "") for n, z in zip(plain, row, strict=True)]
         growing = list(dict.fromkeys(n for n, z in zip(names, row, strict=True) if z.real > 0))
         if growing:
             return f"unstable, {' and '.join(growing)} {'grows' if len(growing) == 1 else 'grow'}"
