@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from draisine.stability.critical import critical_values
-from draisine.stability.mode_names import PAIR, ZERO
+from draisine.stability.mode_names import AT_ZERO, PAIR, ZERO
 
 Crossing = tuple[float, int, float]  # value, change, frequency
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -199,3 +199,19 @@ def test_values_that_are_known_though_eigenvalues_are_not(seed: int) -> None:
     machine = Machine([([[[0, 1], [0, -e]], [[0, 0], [a, 0]]], at), ([[[-1.0]]], 0.0)], WARPS[seed % 4], turn)
     (found,) = [c for c in critical_values(machine, "s", np.linspace(-1.3, 1.2, 11), Unnamed()) if c.change]  # type: ignore[arg-type]
     assert found.value == pytest.approx(at, abs=1e-12) and found.uncertainty == 0.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_pair_that_meets_at_zero_is_no_single_mode(seed: int) -> None:
+    """λ = x (a ± i b), alone and beside others at the same value: the frequency vanishes where the real part does."""
+    rng = np.random.default_rng([seed, 25])
+    kinds = ["pair at zero", *(("real", "damped", "pair")[seed % 3 : seed % 3 + 1] if seed >= 3 else ())]
+    members = [part(kind, rng) for kind in kinds]
+    at = float(rng.uniform(-0.8, 0.8))
+    n = sum(len(coefficients[0]) for coefficients, _ in members)
+    turn = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    machine = Machine([(coefficients, at) for coefficients, _ in members], WARPS[seed % 4], turn)
+    found = critical_values(machine, "s", np.linspace(-1.3, 1.2, 11), Unnamed())  # type: ignore[arg-type]
+    kind_of = {(1, False): ZERO, (2, False): AT_ZERO, (2, True): PAIR}
+    expected = sorted((kind_of[abs(change), rate > 0], change) for _, crossings in members for _, change, rate in crossings)
+    assert sorted((c.kind, c.change) for c in found if c.change) == expected

@@ -17,7 +17,7 @@ from draisine.numerics.spectrum import EPS
 from draisine.stability.bracket_solver import Event, Solver
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import LEAST, Change, Matrices, changes
-from draisine.stability.mode_names import INFINITE, ModeNames
+from draisine.stability.mode_names import AT_ZERO, INFINITE, ZERO, ModeNames
 from draisine.stability.shaped_crossings import Group, crossings_of, grouped_brackets
 from draisine.stability.steady_family import Family
 from draisine.stability.value_condition import known
@@ -36,10 +36,11 @@ HALVINGS = 45
 class Critical:
     """A critical value of `over`: its kind, and the eigenvalue (of a pair the one with positive imaginary part).
 
-    `change`: how many more eigenvalues grow above the value than below it: 1 or −1 for a real mode, 2 or −2 for a pair, 0 where
-    an oscillation begins or ends, or a mode stops decaying. `zeros`: number of modes that are zero at every value.
-    `uncertainty`: within this of the value the real part is below its rounding error, as at a zero of higher order; zero where
-    the value is known to rounding itself.
+    `change`: how many more eigenvalues grow above the value than below it: 1 or −1 for a real mode, 2 or −2 for a pair, also one
+    whose frequency vanishes there, 0 where an oscillation begins or ends, or a mode stops decaying. `zeros`: number of modes that
+    are zero at every value. `uncertainty`: within this of the value the real part is below its rounding error, as at a zero of
+    higher order, or rounding of the linear model moves the value, as that of a nearly defective mode; zero where the value is
+    known to rounding itself.
     """
 
     kind: str
@@ -137,6 +138,7 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     events = known(matrices, events, found.zeros, float(np.ptp(values)) / LEAST, zones.limits)
     least = _ZERO * float(np.abs(values).max(initial=0.0))  # what rounding makes of zero
     events = [replace(e, value=0.0) if abs(e.value) <= least else e for e in events]
+    events = [replace(e, kind=AT_ZERO) if e.kind == ZERO and abs(e.change) == 2 else e for e in events]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
         for e in sorted(events, key=lambda e: (e.value, not e.change))

@@ -50,6 +50,7 @@ SUSPENSION = ("suspension", "travel", "swing", "arm_angle", "strut", "fork", "ho
 
 GROWING = ("capsize", "castering", "weave", "wobble", "another mode", "another oscillation")  # of a two-wheeler
 ZERO, PAIR = "a mode crosses zero", "an oscillation crosses the axis"
+AT_ZERO = "a pair meets at zero"
 INFINITE = "a mode passes through infinity"
 
 
