@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.spectrum import INDEPENDENT, Spectrum, entry_errors
+from draisine.numerics.spectrum import INDEPENDENT, SAFETY, Spectrum, entry_errors
 from draisine.stability.bracket_solver import BEGINS, ENDS, Event
 from draisine.stability.critical_gradient import CriticalCondition
 from draisine.stability.crossings import Matrices
@@ -48,7 +48,7 @@ def _movement(matrices: Matrices, event: Event, zeros: int, alike: int, width: f
     if not np.isfinite(every).all() or not high > low:
         return 0.0
     a, slope = every[0], (every[2] - every[1]) / (high - low)
-    errors = entry_errors(a[None], matrices.floor, (np.abs(a) + width * np.abs(slope))[None])[0][0]  # rows may vanish
+    errors = SAFETY * entry_errors(a[None], matrices.floor, (np.abs(a) + width * np.abs(slope))[None])[0][0]  # rows may vanish
     if zeros and alike == 1 and not event.eigenvalue:  # one that always is zero may have the same vectors
         sensitivity = CriticalCondition(a, 0j, zeros).matrix
         return float((np.abs(sensitivity) * errors.T).sum() / max(abs(np.trace(sensitivity @ slope)), 1e-300))
