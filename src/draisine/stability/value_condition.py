@@ -2,7 +2,8 @@
 
 Errors E of the entries of A move the value at which an eigenvalue λ with left and right vectors w and v is critical by
 |w|ᵀ|E||v| / |wᵀA′v|, to first order: also where two modes meet at zero, and λ itself is known to half its digits only. It is
-large where λ hardly changes though A does, as in nearly defective machines.
+large where λ hardly changes though A does, as in nearly defective machines. Farther away than the real parts are larger than
+their own errors it cannot be.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from draisine.stability.zones import THIN
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
+_DISTANCES = 32
 _STEP = 1e-3  # of the derivative of A, relative to the sampling
 
 
@@ -37,7 +39,23 @@ def known(matrices: Matrices, events: list[Event], zeros: int, width: float, lim
         within = _movement(matrices, event, zeros, alike, width, limits)
         if event.change == 0 and event.kind not in (BEGINS, ENDS) and within > width:
             continue
-        found.append(replace(event, uncertainty=within) if within > THIN * max(width, abs(event.value)) else event)
+        if within <= THIN * max(width, abs(event.value)):
+            found.append(event)
+        else:
+            found.append(replace(event, uncertainty=min(within, _hidden(matrices, event.value, width, limits))))
+    return found
+
+
+def _hidden(matrices: Matrices, value: float, width: float, limits: tuple[float, float]) -> float:
+    """The distance from a value at which rounding hides no more signs of real parts than farther away: also where several modes
+    meet in one shape, and first order says nothing."""
+    found = 0.0
+    for side in (-1.0, 1.0):
+        distances = np.geomspace(THIN * max(width, abs(value)), width, _DISTANCES)
+        distances = distances[(value + side * distances >= limits[0]) & (value + side * distances <= limits[1])]
+        neutral = matrices.spectrum(value + side * distances).signatures[:, 4:].sum(axis=1)
+        if len(distances):
+            found = max(found, float(distances[np.argmin(neutral)]))
     return found
 
 
