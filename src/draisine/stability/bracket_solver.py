@@ -135,9 +135,10 @@ class Solver:
             events += several
         return events
 
-    def widened(self, change: Change, limits: tuple[float, float]) -> Change:
+    def widened(self, change: Change, limits: tuple[float, float], equal: list[tuple[float, float]]) -> Change:
         """A bracket, wider where it ends so close to a zero of higher order that rounding mixes the shapes of modes there, and
-        they become blocks of their own farther away; between limits within which nothing else changes."""
+        they become blocks of their own farther away; between limits within which nothing else changes, with the whole of equal
+        intervals of which it has a part."""
         if change.zone is not None or (change.before == change.after).all() or self._in_blocks(change):
             return change
         moving = self._moving_blocks(change)
@@ -145,6 +146,8 @@ class Solver:
             return change
         for beside in BESIDE:
             low, high = change.low - beside * change.width, change.high + beside * change.width
+            touched = [one for one in equal if one[0] < high and low < one[1]]
+            low, high = min([low, *(one[0] for one in touched)]), max([high, *(one[1] for one in touched)])
             if low < limits[0] or high > limits[1]:
                 break
             wider = replace(change, low=low, high=high)
@@ -161,7 +164,9 @@ class Solver:
         between = [c.before for c in (*others, last)]
         if not any(counts[4] > max(first.before[4], last.after[4]) for counts in between):
             return []
-        found = self._in_blocks(self.widened(Change(first.low, last.high, first.before, last.after, group.width), limits))
+        found = self._in_blocks(
+            self.widened(Change(first.low, last.high, first.before, last.after, group.width), limits, group.equal)
+        )
         for c in (*others, last) if found else ():
             passed = sum(e.change for e in found if e.value + _EDGE * e.uncertainty < c.low)
             hidden = [e.change for e in found if abs(e.value - c.low) <= _EDGE * e.uncertainty]

@@ -122,7 +122,8 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
             unresolved.append(group)
     joined = list(zones.joined([change for group in unresolved for change in group.brackets]))
     others = [(group.low, group.high) for group in groups] + [(change.low, change.high) for change in joined]
-    joined = [solver.widened(change, _room(change, others, (edges[0][0], edges[1][-1]))) for change in joined]
+    intervals = [interval for group in groups for interval in group.equal]
+    joined = [solver.widened(change, _room(change, others, zones.limits), intervals) for change in joined]
     for group, some in resolved:
         if not any(change.low <= group.low and group.high <= change.high for change in joined):  # of which it is a part
             events += some
