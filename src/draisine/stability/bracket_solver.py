@@ -114,9 +114,9 @@ class Solver:
 
     def _in_blocks(self, change: Change) -> list[Event]:
         """What each of several blocks of modes does that change within a bracket, as if it were a machine of its own; nothing
-        where fewer than two change."""
+        where fewer than two change, but for one in which real modes and pairs meet."""
         moving = self._moving_blocks(change)
-        if len(moving) < 2:
+        if not moving or (len(moving) == 1 and not all(_modes_that_change(moving[0])[:2])):
             return []
         low, high = change.low, change.high
         events: list[Event] = []
@@ -126,6 +126,8 @@ class Solver:
             zero = block.zero(self.matrices, low, high) if block.change[:4].any() and not simple else None
             if zero is not None:
                 several = list(self._of_block(block, zero, (low, high)))
+            elif len(moving) == 1:  # not together
+                return []
             else:
                 always = min(int(block.before[4]), int(block.after[4]))
                 alone = Solver(block.own, always, self.names, Zones(block.own, (low, high)), self.whole)
@@ -139,7 +141,7 @@ class Solver:
         """A bracket, wider where it ends so close to a zero of higher order that rounding mixes the shapes of modes there, and
         they become blocks of their own farther away; between limits within which nothing else changes, with the whole of equal
         intervals of which it has a part."""
-        if change.zone is not None or (change.before == change.after).all() or self._in_blocks(change):
+        if change.zone is not None or self._in_blocks(change):
             return change
         moving = self._moving_blocks(change)
         if len(moving) == 1 and moving[0].number <= 2:  # that cannot be parted

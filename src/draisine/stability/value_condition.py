@@ -32,15 +32,16 @@ def known(matrices: Matrices, events: list[Event], zeros: int, width: float, lim
     can do has changed."""
     found = []
     for event in events:
-        if event.uncertainty > 0.0 or not np.isfinite(event.eigenvalue):
+        least = THIN * max(width, abs(event.value))  # below this a value is known
+        if event.uncertainty > least or not np.isfinite(event.eigenvalue):
             found.append(event)
             continue
         alike = sum(abs(e.value - event.value) <= THIN * width and e.eigenvalue == event.eigenvalue for e in events)
         within = _movement(matrices, event, zeros, alike, width, limits)
         if event.change == 0 and event.kind not in (BEGINS, ENDS) and within > width:
             continue
-        if within <= THIN * max(width, abs(event.value)):
-            found.append(event)
+        if within <= least:
+            found.append(replace(event, uncertainty=0.0))
         else:
             found.append(replace(event, uncertainty=min(within, _hidden(matrices, event.value, width, limits))))
     return found
