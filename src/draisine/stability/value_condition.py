@@ -54,9 +54,11 @@ def _hidden(matrices: Matrices, value: float, width: float, limits: tuple[float,
     for side in (-1.0, 1.0):
         distances = np.geomspace(THIN * max(width, abs(value)), width, _DISTANCES)
         distances = distances[(value + side * distances >= limits[0]) & (value + side * distances <= limits[1])]
+        if not len(distances):
+            continue
         neutral = matrices.spectrum(value + side * distances).signatures[:, 4:].sum(axis=1)
-        if len(distances):
-            found = max(found, float(distances[np.argmin(neutral)]))
+        more = np.flatnonzero(neutral > neutral.min())
+        found = max(found, float(distances[min(more[-1] + 1, len(distances) - 1) if len(more) else 0]))
     return found
 
 
