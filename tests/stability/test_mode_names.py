@@ -141,3 +141,13 @@ def test_modes_of_one_name_that_do_not_oscillate_have_numbers() -> None:
     x, y, s = sp.symbols("x y s")
     model = dr.first_order("chain", {x: -s * x, y: 1000 * x - 3 * y}, parameters={s: 1.0})
     assert sorted(dr.modes(model, s=np.linspace(0.5, 1.5, 5)).names) == ["y decay", "y decay 2"]
+
+
+@pytest.mark.parametrize("points", [2, 3, 5, 7])
+def test_few_values_are_tracked_as_well_as_many(points: int) -> None:
+    """Sharp's machine from 2 to 60 m/s: what is the capsize at 60 m/s is another mode at 2 m/s than the nearest one."""
+    model = dr.derive(dr.gallery.sharp_motorcycle(), work=False)
+    few, many = (dr.modes(model, speed=np.linspace(2, 60, n), states=("lean", "steer")) for n in (points, 961))
+    columns = [int(np.argmin(np.abs(many.eigenvalues[-1] - z))) for z in few.eigenvalues[-1]]
+    np.testing.assert_allclose(few.eigenvalues, many.eigenvalues[:: 960 // (points - 1)][:, columns], rtol=0, atol=1e-6)
+    assert {"weave", "wobble", "capsize"} <= set(few.names) and "weave 2" not in few.names
