@@ -10,6 +10,7 @@
   modules whose asserts pytest rewrites, which takes as long as all their imports.
 - `make test` leaves out tests marked `long`: pages of the documentation, browsers, packages; and `further`: studies whose methods
   have shorter tests, and further cases of tests that cost more than a moment (`schedule.py`).
+- Every worker begins with dear tests, and ends with cheap ones.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from draisine.cli.warm import LOOPS
-from schedule import by_hand, mark, read
+from schedule import by_hand, dear_first, mark, read
 
 LEVEL = os.environ.setdefault("DRAISINE_KERNEL_LEVEL", "0")  # for the processes that tests start, too
 for library in (
@@ -138,6 +139,15 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 @pytest.hookimpl(tryfirst=True)  # before cases are left out by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark(items, read())
+
+
+@pytest.hookimpl(wrapper=True, specname="pytest_collection_modifyitems")
+def order_of_items(items: list[pytest.Item]) -> Generator[None, None, None]:
+    """The cases that are left, in an order in which no worker ends alone."""
+    yield
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        items[:] = dear_first(items, read(), workers)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,7 +15,7 @@ import json
 import resource
 import sys
 import tomllib
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -61,6 +61,30 @@ def by_hand(item: pytest.Item) -> bool:
     """Whether a test is marked `long` or `further` where it is written."""
     marks = (item.get_closest_marker("long"), item.get_closest_marker("further"))
     return any(mark is not None and not mark.kwargs for mark in marks)
+
+
+def dear_first(items: Sequence[pytest.Item], counts: Counts, workers: int) -> list[pytest.Item]:
+    """The items in as many shares as there are workers, each with the dear ones of its files first.
+
+    `--dist worksteal` gives each worker a share and lets one that has finished take from the ends of the others, where nothing
+    should last long: a dear test begun last keeps one processor busy and leaves the rest idle.
+    """
+
+    def dear(item: pytest.Item) -> bool:
+        file, name = _test(item.nodeid)
+        return by_hand(item) or counts.get(file, {}).get(name) == 0
+
+    files = list(dict.fromkeys(_test(item.nodeid)[0] for item in items if dear(item)))
+    share_of = {file: number % workers for number, file in enumerate(files)}
+    first = [[item for item in items if dear(item) and share_of[_test(item.nodeid)[0]] == k] for k in range(workers)]
+    others = [item for item in items if not dear(item)]
+    found: list[pytest.Item] = []
+    for k, begun in enumerate(first):
+        wanted = len(items) * (k + 1) // workers - len(found) - len(begun)  # shares are equal in number
+        count = len(others) if k == workers - 1 else max(0, wanted)
+        found += [*begun, *others[:count]]
+        others = others[count:]
+    return found
 
 
 def _test(nodeid: str) -> tuple[str, str]:

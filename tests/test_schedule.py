@@ -58,3 +58,20 @@ def test_cases_behind_the_first_ones_are_marked() -> None:
     schedule.mark(cases, {"tests/a.py": {"test_class": 2, "test_long": 0}})  # type: ignore[arg-type]
     assert [[mark.name for mark in case.marks] for case in cases] == [[], [], ["further"], ["further"], [], ["long"], ["long"]]
     assert [schedule.by_hand(case) for case in cases] == [False] * 5 + [True] * 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_every_worker_begins_with_what_is_dear(workers: int) -> None:
+    """Shares of equal numbers, as `worksteal` hands them out; the dear cases of a file stay together, and none is lost."""
+    cases = [Case(f"tests/a.py::test_cheap[{k}]") for k in range(20)]
+    cases += [Case(f"tests/{file}.py::test_dear[{k}]") for file in "abcd" for k in range(2)]
+    cases += [Case("tests/e.py::test_browser", pytest.mark.long), Case("tests/e.py::test_cheap")]
+    counts = {f"tests/{file}.py": {"test_dear": 0} for file in "abcd"}
+    ordered = schedule.dear_first(cases, counts, workers)  # type: ignore[arg-type]
+    assert sorted(ordered, key=id) == sorted(cases, key=id)
+    size, held = len(cases) // workers, list[set[str]]()
+    for k in range(workers):
+        dear = ["cheap" not in case.nodeid for case in ordered[k * size : (k + 1) * size]]
+        assert any(dear) and dear == sorted(dear, reverse=True)
+        held.append({case.nodeid.partition("::")[0] for case in ordered[k * size : k * size + sum(dear)]})
+    assert set.union(*held) == {f"tests/{file}.py" for file in "abcde"} and sum(map(len, held)) == 5

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from draisine.codegen import cache, equation_cache
-from draisine.codegen.cache import cache_directory, cached_object, contents_digest
+from draisine.codegen.cache import cache_directory, cached_object, contents_digest, kept_object
 from draisine.codegen.host import host_key
 from draisine.errors import CacheWarning
 
@@ -160,6 +160,19 @@ def test_least_recently_used_files_go_first(directory, monkeypatch):
     assert sum(f.stat().st_size for f in directory.glob("*.object")) <= 7500
     assert cached_object("key 0", never) == bytes(2000)
     assert cached_object("key 1", lambda: b"made anew") == b"made anew"
+
+
+def test_what_a_process_holds_in_memory_does_not_age(directory, monkeypatch):
+    """It is read once and used for hours, while kernels of many models come and go."""
+    monkeypatch.setattr(cache, "LIMIT", 10_000)
+    kept_object("loop", lambda: bytes(2000))
+    cached_object("kernel", lambda: bytes(2000))
+    for file in directory.glob("*.object"):
+        os.utime(file, (1000.0, 1000.0))
+    for k in range(4):
+        cached_object(f"other {k}", lambda: bytes(2000))
+    assert cached_object("loop", never) == bytes(2000)
+    assert cached_object("kernel", lambda: b"made anew") == b"made anew"
 
 
 def test_not_every_file_has_the_store_looked_through(directory, monkeypatch):

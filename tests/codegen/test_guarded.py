@@ -54,6 +54,25 @@ def test_results_are_those_of_all_where_they_are_wanted(seed: int) -> None:
         assert found[wanted] == pytest.approx(all_of_them[wanted], rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_optimized_code_gives_the_same_bits(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs change from quick to optimized code, whose branches have passed LLVM's passes."""
+    rng = np.random.default_rng(100 + seed)
+    program = random_program(rng)
+    condition = [int(k) for k in rng.integers(-1, CONDITIONS, RESULTS)]
+    guards = Guards(tuple(((0, i), (1, k)) for i, k in enumerate(condition) if k >= 0))
+    kernels = [compile_guarded(program, guards, quick=True)]
+    for level in ("0", "2"):
+        monkeypatch.setenv("DRAISINE_KERNEL_LEVEL", level)
+        kernels.append(compile_guarded(program, guards))
+    for _ in range(200):
+        x, satisfied = rng.normal(size=4), rng.integers(0, 2, CONDITIONS).astype(float)
+        found = np.full((len(kernels), RESULTS), UNTOUCHED)
+        for kernel, row in zip(kernels, found, strict=True):
+            by_address(kernel, [x, satisfied], row)
+        assert found[1].tobytes() == found[0].tobytes() == found[2].tobytes()
+
+
 def test_what_no_condition_wants_is_not_computed() -> None:
     x, p = ca.SX.sym("x"), ca.SX.sym("p", 2)
     shared = ca.exp(ca.sin(x))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.results.mode_changes import ModeChange, RecordedChanges
+from draisine.results.contact_modes import ModeChange, RecordedChanges
 from draisine.simulation.ensemble.job import SINGLE_BLOCK
 
 G, E, MU, MASS = 9.81, 0.5, 0.2, 2.0

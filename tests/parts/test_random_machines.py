@@ -10,7 +10,7 @@ import pytest
 import draisine as dr
 from draisine.model.files import from_toml, to_toml
 from draisine.studio.bundle import bundle
-from draisine.studio.studio import studio_page
+from draisine.studio.page import page
 
 from .random_machines import Draw
 
@@ -43,8 +43,9 @@ def check_verbs(seed: int, folder: Path) -> None:
     assert all(steady[f"{wheel}_normal_force"] > 0 for wheel in drawn.wheels), str(drawn)
     assert np.isfinite(steady.linearize().eigenvalues).all()
     run.save(folder / "film.html")
-    assert all(np.isfinite(target["default"]) for target in bundle(model).manifest["targets"])
-    assert "<script>" in studio_page(model).text
+    live = bundle(model)
+    assert all(np.isfinite(target["default"]) for target in live.manifest["targets"])
+    assert "<script>" in page(live).text
 
 
 @pytest.mark.parametrize("seed", [5, 6])

@@ -37,6 +37,8 @@ _SETTLED_NANOSECONDS = 3_000_000_000  # the coarsest resolution of a file's time
 _CLAIM = ".claim"
 _CLAIM_SECONDS = 120.0  # a claim this old was left by a process that died
 
+_kept: set[Path] = set()
+
 
 def cache_directory() -> Path:
     """The private directory of compiled code, created if need be."""
@@ -105,6 +107,22 @@ def is_stored(key: str) -> bool:
         return _path(key).exists()
     except OSError:
         return False  # `cached_object` will warn
+
+
+def keep(key: str) -> None:
+    """Count what is stored under `key` as in use as long as this process lives: for code that many processes need and this one
+    holds in memory. It does not read the file again, which would age, be removed, and be made anew by the next process."""
+    try:
+        _kept.add(_path(key))
+    except OSError:
+        return  # nothing is stored
+
+
+def kept_object(key: str, make: Callable[[], bytes]) -> bytes:
+    """As `cached_object` and `keep`."""
+    content = cached_object(key, make)
+    keep(key)
+    return content
 
 
 def contents_digest(files: Sequence[str]) -> str:
@@ -253,6 +271,11 @@ def _private(path: str, flags: int) -> int:
 
 def _prune(directory: Path, limit: int) -> None:
     """Remove the least recently used files until a quarter of the limit is free."""
+    for kept in _kept:
+        try:
+            os.utime(kept)
+        except OSError:
+            continue  # in a store used before, or removed by hand
     files, total, now = [], 0, time.time()
     for entry in os.scandir(directory):
         try:

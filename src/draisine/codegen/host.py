@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from draisine.codegen.cache import cached_object, is_stored
+from draisine.codegen.cache import is_stored, kept_object
 from draisine.codegen.jit.executable_memory import ExecutableMemory, is_supported
 from draisine.errors import ArgumentError
 
@@ -78,7 +78,7 @@ def host() -> Host:
     evidence = _evidence()
     if evidence is None:
         return _from_llvm()
-    return Host(*cached_object(_key(evidence), lambda: "\n".join(_from_llvm()).encode()).decode().split("\n"))
+    return Host(*kept_object(_key(evidence), lambda: "\n".join(_from_llvm()).encode()).decode().split("\n"))
 
 
 def is_host_known() -> bool:

@@ -10,13 +10,13 @@ import casadi as ca
 
 from draisine.dynamics.constraints.redundancy import RedundantRow, redundancy_messages
 from draisine.dynamics.constraints.rows import ResidualBlock, Rows, row_multipliers
-from draisine.dynamics.constraints.singular_rows import coupled_groups, row_condition
+from draisine.dynamics.constraints.singular_rows import row_condition
 from draisine.dynamics.contact.ground_contacts import WheelOnGround
 from draisine.dynamics.contact.point_contacts import PointOnSurface, SphereOnCurvedGround
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.forces import acts_without_inputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
-from draisine.dynamics.linear_algebra import ONE, ZERO, dot, fold_constant, minus, mul, plus, solve_symmetric
+from draisine.dynamics.linear_algebra import ONE, ZERO, coupled_groups, dot, fold_constant, minus, mul, plus, solve_symmetric
 from draisine.dynamics.lowering import dependent_parameters
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import ReportBuilder

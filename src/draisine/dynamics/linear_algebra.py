@@ -309,3 +309,22 @@ def inverse_diagonal(matrix: Sequence[Sequence[ca.SX]]) -> list[ca.SX]:
             total = plus(total, mul(column[k], column[k]) / pivots[k])
         found.append(total)
     return found
+
+
+def coupled_groups(pattern: ca.Sparsity) -> list[list[int]]:
+    """Rows that share columns, directly or through others."""
+    parent = list(range(pattern.size1()))
+
+    def find(row: int) -> int:
+        while parent[row] != row:
+            parent[row] = parent[parent[row]]
+            row = parent[row]
+        return row
+
+    first: dict[int, int] = {}
+    for row, col in zip(*pattern.get_triplet(), strict=True):
+        parent[find(row)] = find(first.setdefault(col, row))
+    found: dict[int, list[int]] = {}
+    for row in range(pattern.size1()):
+        found.setdefault(find(row), []).append(row)
+    return list(found.values())

@@ -17,8 +17,7 @@ from draisine.optimal.verification import ACCURACY, Driven, Simulated, prepared_
 from draisine.program.equations import Equations
 from draisine.program.fixed_modes import Mode, mode_values
 from draisine.results.assembly import Piece
-from draisine.results.contact_modes import ContactHistory
-from draisine.results.mode_changes import ModeChange
+from draisine.results.contact_modes import ContactHistory, ModeChange
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.selection import Auto

@@ -15,6 +15,8 @@ from draisine.program.tape import Callee, Instruction, Tape
 
 _STEP = 1e-200  # of complex steps
 _EQUAL = 1e-9  # jumps below this, relative to the size of the values, are rounding
+_FEW = 40  # cells, and values of the other argument, that are looked at first
+_ANYWHERE = np.array([-30.0, -2.5, -1.0, -0.3, 0.0, 0.2, 0.7, 1.0, 4.0, 100.0])
 _SECOND_DERIVATIVE = re.compile(r"_d2$|_d1_d1$|_d0_d2$|_d2_d0$")  # as `expr/tables.py` names them; tables have no such names
 
 
@@ -78,14 +80,16 @@ def _is_curved(callee: Callee, slot: int, knots: NDArray[np.float64], others: ND
     """Whether the table is more than linear in one of its arguments within a cell, as at five points of it."""
     finite = knots[np.isfinite(knots)]
     fractions = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-    at = (finite[:-1, None] + fractions * np.diff(finite)[:, None]).reshape(-1, 1)
-    inputs: list[Any] = [[at if k == slot else others] for k in range(len(callee.input_sizes))]
-    results = run_tape(callee.tape, inputs, callee.output_sizes, real_operations())
-    for entry in (entry for column in results for entry in column):
-        values = np.broadcast_to(entry, (at.size, others.size)).reshape(finite.size - 1, fractions.size, -1)
-        second = values[:, 2:] - 2.0 * values[:, 1:-1] + values[:, :-2]
-        if np.abs(second).max(initial=0.0) > _EQUAL * np.abs(values).max(initial=0.0):
-            return True
+    every = (finite[:-1, None] + fractions * np.diff(finite)[:, None], others)
+    few = every[0][:: 1 + len(every[0]) // _FEW], others[:, :: 1 + others.size // _FEW]
+    for cells, beside in (few, every):  # a few cells show it of most tables that are
+        inputs: list[Any] = [[cells.reshape(-1, 1) if k == slot else beside] for k in range(len(callee.input_sizes))]
+        results = run_tape(callee.tape, inputs, callee.output_sizes, real_operations())
+        for entry in (entry for column in results for entry in column):
+            values = np.broadcast_to(entry, (cells.size, beside.size)).reshape(*cells.shape, -1)
+            second = values[:, 2:] - 2.0 * values[:, 1:-1] + values[:, :-2]
+            if np.abs(second).max(initial=0.0) > _EQUAL * np.abs(values).max(initial=0.0):
+                return True
     return False
 
 
@@ -95,11 +99,21 @@ def _differ(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np
     return np.asarray(np.abs(left - right).max(axis=1) > _EQUAL * np.maximum(scale, 1e-3 * everywhere))
 
 
+def _searched(callee: Callee) -> set[int | None]:
+    """The arguments of which cells are searched; None for what is computed."""
+    written = {target: line for line in callee.tape for target in line.outputs if line.operation != op.LOW}
+    sought = [written.get(line.inputs[1]) for line in callee.tape if line.operation == op.LOW]
+    return {line.inputs[0] if line is not None and line.operation == op.INPUT else None for line in sought}
+
+
 def _samples(callee: Callee, slot: int) -> NDArray[np.float64]:
-    """Values of the other argument: several in each of its cells, outside too."""
+    """Values of the other arguments: several in each of their cells, outside too; a few where no cell of theirs is searched, as
+    for the direction of a derivative."""
     knots = [line.numbers for line in callee.tape if line.numbers is not None]
     if len(callee.input_sizes) == 1:
         return np.zeros(1)
+    if _searched(callee) == {slot}:
+        return _ANYWHERE
     every = np.unique(
         np.concatenate([k[np.isfinite(k)] for k in knots if k.size < 10_000 and (np.diff(k) > 0).all()] or [np.zeros(1)])
     )

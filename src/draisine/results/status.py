@@ -31,6 +31,15 @@ class Ending(StrEnum):
     CONTROL_FAILED = "CONTROL_FAILED"  # the control function raised an exception or returned an invalid value
 
 
+def time_text(t: float) -> str:
+    """A time as messages write it.
+
+    >>> time_text(1 / 3)
+    't = 0.333333 s'
+    """
+    return f"t = {t:.6g} s"
+
+
 _COMPLETE = ("FINISHED", "EVENT", "SOLVED")
 
 

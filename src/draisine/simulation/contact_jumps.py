@@ -33,7 +33,7 @@ from draisine.numerics.dual_numbers import DualMath, derivatives_of, dual_array,
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.program.variational import Direction, vary
-from draisine.simulation.result import time_text
+from draisine.results.status import time_text
 from draisine.simulation.stepper import (
     contact_complementarity,
     contact_directions,

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
+from draisine.results.status import time_text
 from draisine.simulation.compiled_equations import prepared
 from draisine.simulation.contact_margins import FRICTION, LARGEST_FRICTION, NORMAL, cables_of, constrained_contacts
 from draisine.simulation.report_values import report_values
-from draisine.simulation.result import Run, Segment, time_text
+from draisine.simulation.result import Run, Segment
 from draisine.simulation.run import integrate
 from draisine.simulation.stepper.layout import ONE_SIDED
 from draisine.simulation.stepper.memory import CONTACT_SPACING

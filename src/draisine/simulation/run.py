@@ -26,6 +26,7 @@ from draisine.program.program import DaeResidual
 from draisine.results.contact_modes import NO_MODES
 from draisine.results.status import Ending, Progress, ProgressCallback, Status
 from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, compile_form, prepare
+from draisine.simulation.ending import FinalState, describe, indeterminate_rates, undetermined
 from draisine.simulation.methods.selection import (
     MAX_UNKNOWNS,
     Auto,
@@ -44,16 +45,7 @@ from draisine.simulation.methods.selection import (
     spectral_radius,
 )
 from draisine.simulation.methods.tableau import Advance, ExternalMethod, SteppingMethod
-from draisine.simulation.result import (
-    FinalState,
-    Occurrence,
-    Recording,
-    Run,
-    Segment,
-    describe,
-    indeterminate_rates,
-    undetermined,
-)
+from draisine.simulation.result import Occurrence, Recording, Run, Segment
 from draisine.simulation.run_warnings import Notes, Observations, run_warnings
 from draisine.simulation.sampled_control import Control, ControlCaller, EveryStage, Recorded, Sampled
 from draisine.simulation.singular_passage import Motion, PassageStep, has_loops, set_limits

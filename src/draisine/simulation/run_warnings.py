@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.equations import Equations, Event
+from draisine.results.status import time_text
 from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.methods.selection import method_title
 from draisine.simulation.methods.tableau import SteppingMethod
-from draisine.simulation.result import SwitchOccurrence, time_text
+from draisine.simulation.result import SwitchOccurrence
 from draisine.simulation.sampled_control import ControlCaller
 from draisine.simulation.singular_passage import Passage, has_loops
 from draisine.simulation.stepper.layout import Stepper

@@ -17,7 +17,8 @@ from draisine.program.mixed_branches import depends_on_jumps, fix_program, mix_p
 from draisine.program.program import DaeResidual, Program
 from draisine.program.switch_times import SwitchTimes, switch_times
 from draisine.program.switching import Switching, find_switching, graph_of_time
-from draisine.simulation.result import SwitchOccurrence, time_text
+from draisine.results.status import time_text
+from draisine.simulation.result import SwitchOccurrence
 from draisine.simulation.sliding_samples import SlidingSamples
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import ONE_SIDED, Stepper

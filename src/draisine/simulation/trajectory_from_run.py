@@ -17,12 +17,12 @@ from draisine.errors import ArgumentError
 from draisine.program.equations import Equations, Kind
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Channel, Group
-from draisine.results.status import Ending, Status
+from draisine.results.status import Ending, Status, time_text
 from draisine.results.trajectory import TOTAL, WORK, Occurrence, Statistics, Trajectory
 from draisine.simulation.contact_needs import contact_needs
 from draisine.simulation.contact_warnings import contact_warnings_of
 from draisine.simulation.report_values import report_values
-from draisine.simulation.result import Clock, Run, Segment, time_text
+from draisine.simulation.result import Clock, Run, Segment
 
 
 @lru_cache(maxsize=64)

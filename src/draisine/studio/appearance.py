@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from draisine.view.film.page import cast, floats, ground
 from draisine.view.scene.appearance import body_solids
 from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.scene import Blade, Scene, Slide
+from draisine.view.scene.solids import Mesh, Solid
 
 Array = NDArray[np.float64]
 
@@ -146,6 +147,7 @@ def mesh_sensitivities(
 ) -> list[dict[str, Any]]:
     """Mesh sensitivities by parameter; `footage_of` makes the footage of a system with other default parameters."""
     found, centers = [], _centers(base)
+    known = {_contents(solid): solid.mesh() for solid in base.solids}  # most parameters change few solids or none
     for place, parameter in enumerate(system.parameters):
         if parameter.unit not in _UNITS or parameter.name not in limits:
             continue
@@ -156,12 +158,23 @@ def mesh_sensitivities(
         other = replace(system, parameters=(*system.parameters[:place], changed, *system.parameters[place + 1 :]))
         try:
             least = _SEEN * base.extent / (high - low)
-            reported = _vertex_sensitivities(base, centers, footage_of(other), step, least) if step else None
+            reported = _vertex_sensitivities(base, centers, _with_meshes(footage_of(other), known), step, least) if step else None
         except StartError:
             continue
         if reported is not None:
             found.append({"parameter": parameter.name, **reported})
     return found
+
+
+def _contents(solid: Solid) -> tuple[object, ...]:
+    """What tells equal solids."""
+    values = [getattr(solid, field.name) for field in fields(solid)]
+    return type(solid), *(value.tobytes() if isinstance(value, np.ndarray) else value for value in values)
+
+
+def _with_meshes(take: Footage, known: Mapping[tuple[object, ...], Mesh]) -> Footage:
+    """The footage with meshes in place of the solids whose meshes are known."""
+    return replace(take, solids=tuple(known.get(_contents(solid), solid) for solid in take.solids))
 
 
 def _vertex_sensitivities(base: Footage, marks: Array, other: Footage, step: float, least: float) -> dict[str, Any] | None:

@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 
 _CODE_VERSION = 18  # raise these when other code is generated for the same program
 _HOISTED_VERSION = 14
+_GUARDED_VERSION = 19
 
 _CALLS_BEFORE_QUICK = 50  # the others are slower by microseconds, and load nothing
 _CALLS_BEFORE_COMPILING = 5000  # where quick calls are not on disk: compiling them takes as long as so many calls lose
@@ -254,15 +255,16 @@ def compile_guarded(program: Program, guards: Guards, passes: Passes = ALL, quic
     [0.479, 1.649]
     """
 
-    key = f"guarded kernel, code {_CODE_VERSION}; {passes.key}; {program.digest}; {guards.key}"
-    return load(program, _code(key, lambda: _text(program, "plain", passes, guards), quick))
+    key = f"guarded kernel, code {_GUARDED_VERSION}; {passes.key}; {program.digest}; {guards.key}"
+    return load(program, _code(key, lambda: _text(program, "plain", passes, guards), quick, branches=True))
 
 
-def _code(key: str, text: Callable[[], str], quick: bool) -> bytes:
-    """Object code stored under a key, or made of its text; optimized code where `quick` code suffices, if that is stored."""
+def _code(key: str, text: Callable[[], str], quick: bool, branches: bool = False) -> bytes:
+    """Object code stored under a key, or made of its text; optimized code where `quick` code suffices, if that is stored.
+    `branches`: see `compile_kernel`."""
     optimized = f"{key}; {kernel_key()}"
     if not quick:
-        return cached_object(optimized, lambda: compile_kernel(text()))
+        return cached_object(optimized, lambda: compile_kernel(text(), branches=branches))
     beside, own = compiler_beside(), f"{key}; {kernel_key(quick)}"
 
     def make() -> bytes:

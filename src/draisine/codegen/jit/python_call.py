@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.cache import cached_object, stored_object
+from draisine.codegen.cache import kept_object, stored_object
 from draisine.codegen.host import host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.program.program import Slot
@@ -160,7 +160,7 @@ def _quick_call() -> _Shared | None:
     except AttributeError:
         return None
     using |= {name: id(one) for name, one in _OBJECTS.items()}
-    code = load_object(cached_object(_key(), lambda: compile_ir(_text(head), passes=1)), *_SYMBOLS, using=using)
+    code = load_object(kept_object(_key(), lambda: compile_ir(_text(head), passes=1)), *_SYMBOLS, using=using)
     methods = {name: _Method(b"kernel", code.address_of(name), _METH_FASTCALL, None) for name in _SYMBOLS}
     return _Shared(methods, code)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from draisine.codegen.cache import cached_object
+from draisine.codegen.cache import kept_object
 from draisine.codegen.host import host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.jit.sparse_qr import factorize, solve
@@ -28,7 +28,7 @@ def solvers() -> dict[str, int]:
 
 @cache
 def _loaded() -> LoadedObject:
-    return load_object(cached_object(f"solvers; {digest(_SOURCES)}; {host_key()}", _compiled), *_functions())
+    return load_object(kept_object(f"solvers; {digest(_SOURCES)}; {host_key()}", _compiled), *_functions())
 
 
 def _compiled() -> bytes:

@@ -18,7 +18,7 @@ from draisine.program import opcodes as op
 from draisine.program.program import Program
 from draisine.program.ssa import CALL, RESULT, SSA, live_values, to_ssa
 
-SMALLEST = 40  # values of a group of several conditions
+SMALLEST = 10  # values of a group of several conditions
 
 
 class Group(NamedTuple):

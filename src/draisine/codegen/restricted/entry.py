@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from draisine.codegen.background import start
-from draisine.codegen.cache import cached_object, claim, contents_digest, is_stored, release, stored_object
+from draisine.codegen.cache import cached_object, claim, contents_digest, is_stored, keep, release, stored_object
 from draisine.codegen.host import host_key, is_host_known
 from draisine.codegen.jit.beside import compile_quick
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, is_level_given, load_object
@@ -79,6 +79,7 @@ class Entry:
         stored = stored_object(key)
         if not at_once or is_level_given() or stored is not None:
             known = Code(load_object(stored or cached_object(key, self.compile), SYMBOL))
+            keep(key)
         else:
             known = Code(load_object(self._quick_object(), SYMBOL), optimized=False)
             self.begin()

@@ -19,9 +19,8 @@ from draisine.dynamics.augmented.contact_modes import ModeRows, compliant
 from draisine.dynamics.augmented.linear_parts import LinearParts, linear_parts
 from draisine.dynamics.augmented.regularity import check_not_degenerate, check_regular
 from draisine.dynamics.augmented.second_order import SecondOrder
-from draisine.dynamics.constraints.rows import reaction_unit
+from draisine.dynamics.constraints.rows import Motion, reaction_unit, velocity_rows
 from draisine.dynamics.constraints.singular_rows import row_condition
-from draisine.dynamics.constraints.velocity_rows import Motion, velocity_rows
 from draisine.dynamics.reduced.independent_velocities import SWITCH
 from draisine.dynamics.stabilization import Baumgarte
 from draisine.errors import ModelError

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.linear_algebra import dot, fold_constant, inverse_diagonal
+from draisine.dynamics.linear_algebra import coupled_groups, dot, fold_constant, inverse_diagonal
 
 Array = NDArray[np.float64]
 AtSamples = Callable[[ca.SX], Array]  # a matrix at sampled configurations: samples × rows × columns
@@ -41,22 +41,3 @@ def _relative(rows: list[list[ca.SX]], at_samples: AtSamples) -> ca.SX | None:
     values = at_samples(total)[:, 0, 0]
     typical = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
     return total / typical if typical > 0 else None
-
-
-def coupled_groups(pattern: ca.Sparsity) -> list[list[int]]:
-    """Rows that share columns, directly or through others."""
-    parent = list(range(pattern.size1()))
-
-    def find(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
-    first: dict[int, int] = {}
-    for row, col in zip(*pattern.get_triplet(), strict=True):
-        parent[find(row)] = find(first.setdefault(col, row))
-    found: dict[int, list[int]] = {}
-    for row in range(pattern.size1()):
-        found.setdefault(find(row), []).append(row)
-    return list(found.values())

@@ -15,8 +15,7 @@ from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
-from draisine.results.contact_modes import ContactHistory
-from draisine.results.mode_changes import RecordedChanges
+from draisine.results.contact_modes import ContactHistory, RecordedChanges
 from draisine.results.status import Ending
 from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.contact_margins import contact_kernel, contact_margins

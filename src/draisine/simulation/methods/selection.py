@@ -19,10 +19,10 @@ from draisine.errors import ArgumentError
 from draisine.numerics.number_range import with_number_range
 from draisine.program.equations import FIXED_STEP_RESIDUAL, Equations, RunLimits
 from draisine.program.program import DaeResidual
+from draisine.results.status import time_text
 from draisine.simulation import methods
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.tableau import SteppingMethod, check_settings
-from draisine.simulation.result import time_text
 
 if TYPE_CHECKING:
     from draisine.simulation.compiled_equations import CompiledForm

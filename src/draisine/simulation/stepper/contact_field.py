@@ -43,9 +43,10 @@ def contact_field(s: Stepper, target: Vector) -> None:
         for k in range(i):  # differences that need not wait for each other
             pull[k] -= lower[k * n + i] * value
     multiplier, drift, speed, power = c.multiplier, c.drift, c.row_speed, rates[first]
-    for k in range(c.rows):
-        if multiplier[k] != 0.0:  # what the kernel has not computed for open contacts is that of an earlier point
-            power -= multiplier[k] * drift[k]
+    if c.driven != 0:
+        for k in range(c.rows):
+            if multiplier[k] != 0.0:  # what the kernel has not computed for open contacts is that of an earlier point
+                power -= multiplier[k] * drift[k]
     for i in range(c.contacts):
         # it does not stick; one that is open has no force
         if c.mode[MODE_ENTRIES * i] != 0.0 and c.mode[MODE_ENTRIES * i + 1] == 0.0:
@@ -118,11 +119,76 @@ def solve_contact_forces(s: Stepper) -> None:
         multiplier[k] = 0.0
     size = choose_columns(c)
     c.field_size = size
+    done = size == 0
+    if size == 1:
+        done = solve_for_one(c)
+    elif size == 2:
+        done = solve_for_two(c)
+    if not done:
+        solve_for_many(c, size)
+    add_forces(c, size)
+
+
+def solve_for_one(c: ContactModes) -> bool:
+    """One force, as by `solve_for_many` but without loops over rows, which take most of its time where few contacts are closed;
+    false where the force is not determined."""
+    n, row, effect, inverse, pull = c.velocities, int(c.field_row[0]), c.effect[0], c.inverse, c.pull
+    column = c.columns[row * n : row * n + n]
+    entry, product = 0.0, 0.0
+    for j in range(n):
+        weighted = column[j] * inverse[j]
+        entry += weighted * effect[j]
+        product += weighted * pull[j]
+    if not abs(entry) > 0.0:
+        return False
+    pivot = 1.0 / entry
+    c.field_matrix[0, 0], c.field_pivot[0] = pivot, 0
+    c.field_force[0] = (c.row_side[row] - product) * pivot
+    return True
+
+
+def solve_for_two(c: ContactModes) -> bool:
+    """Two forces in the same way; false where they are not determined, or may be dependent."""
+    n, inverse, pull, matrix = c.velocities, c.inverse, c.pull, c.field_matrix
+    row, other, first, second = int(c.field_row[0]), int(c.field_row[1]), c.effect[0], c.effect[1]
+    column, below = c.columns[row * n : row * n + n], c.columns[other * n : other * n + n]
+    a00, a01, a10, a11, product, product_below = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(n):
+        x, y, p, q, r = column[j] * inverse[j], below[j] * inverse[j], first[j], second[j], pull[j]
+        a00 += x * p
+        a01 += x * q
+        product += x * r
+        a10 += y * p
+        a11 += y * q
+        product_below += y * r
+    upper, lower = c.row_side[row] - product, c.row_side[other] - product_below
+    c.field_pivot[0], c.field_pivot[1] = 0, 1
+    if abs(a10) > abs(a00):
+        a00, a10, a01, a11, upper, lower = a10, a00, a11, a01, lower, upper
+        c.field_pivot[0] = 1
+    if not abs(a00) > 0.0:
+        return False
+    inverse_pivot = 1.0 / a00
+    factor = a10 * inverse_pivot
+    last = a11 - factor * a01
+    # as in `are_independent`; without a compliance, too, the others give what there is to say
+    if not abs(last) > LEAST_PIVOT * max(abs(a01), abs(a11)):
+        return False
+    inverse_last = 1.0 / last
+    matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1] = inverse_pivot, a01, factor, inverse_last
+    force = (lower - factor * upper) * inverse_last
+    c.field_force[0], c.field_force[1] = (upper - a01 * force) * inverse_pivot, force
+    return True
+
+
+def solve_for_many(c: ContactModes, size: int) -> None:
+    """Any number of forces; NaN where they are not determined."""
     compliant, matrix = form_matrix(c, size), c.field_matrix
-    missing = lu_decompose(matrix, c.field_pivot, size)
-    if compliant and missing < 0 and are_independent(c, size):
-        compliant = False
-    elif compliant:
+    missing = eliminate(c, size)
+    if missing < 0 and (not compliant or are_independent(c, size)):
+        substitute_back(c, size)
+        return
+    if compliant:
         form_matrix(c, size)
         for a in range(size):
             matrix[a, a] += c.compliance[int(c.field_row[a])]
@@ -131,8 +197,49 @@ def solve_contact_forces(s: Stepper) -> None:
         for a in range(size):
             c.field_force[a] = math.nan
     else:
-        remove_compliance(c, size, compliant)
-    add_forces(c, size)
+        remove_compliance(c, size)
+
+
+def eliminate(c: ContactModes, size: int) -> int:
+    """`lu_decompose` of the matrix together with its right side, the column behind it: then `substitute_back` is left to do."""
+    matrix, pivot, side = c.field_matrix, c.field_pivot, c.field_side
+    for a in range(size):
+        matrix[a, size] = side[a]
+    for k in range(size):
+        top, best = matrix[k], k
+        largest = abs(top[k])
+        for i in range(k + 1, size):
+            other = abs(matrix[i, k])
+            if other > largest:
+                best, largest = i, other
+        if not largest > 0.0:
+            return k
+        pivot[k] = best
+        if best != k:
+            row = matrix[best]
+            for j in range(size + 1):
+                top[j], row[j] = row[j], top[j]
+        inverse = 1.0 / top[k]
+        top[k] = inverse
+        for i in range(k + 1, size):
+            row = matrix[i]
+            factor = row[k] * inverse
+            row[k] = factor
+            for j in range(k + 1, size + 1):
+                row[j] -= factor * top[j]
+    return -1
+
+
+def substitute_back(c: ContactModes, size: int) -> None:
+    """Forces from the right side after `eliminate`."""
+    force, matrix = c.field_force, c.field_matrix
+    for back in range(size):
+        i = size - 1 - back
+        row = matrix[i]
+        value = row[size]
+        for j in range(i + 1, size):
+            value -= row[j] * force[j]
+        force[i] = value * row[i]
 
 
 def form_matrix(c: ContactModes, size: int) -> bool:
@@ -231,14 +338,9 @@ def add_column(c: ContactModes, size: int, row: int) -> int:
     return size + 1
 
 
-def remove_compliance(c: ContactModes, size: int, compliant: bool) -> None:
+def remove_compliance(c: ContactModes, size: int) -> None:
     """Solve for the forces, in `field_force`."""
     before, side, force, new, step = 1.0, c.field_side, c.field_force, c.field_new, c.field_step
-    if not compliant:
-        for a in range(size):
-            force[a] = side[a]
-        lu_solve(c.field_matrix, c.field_pivot, size, force)
-        return
     for a in range(size):
         force[a], step[a] = 0.0, 0.0
     for iteration in range(MOST_ITERATIONS):

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import HoistedKernel, Kernel
 from draisine.program.equations import Equations, Unilateral
-from draisine.results.contact_modes import ContactHistory
-from draisine.results.mode_changes import RecordedChanges
+from draisine.results.contact_modes import ContactHistory, RecordedChanges
 from draisine.simulation.stepper.contact_field import BLOCK_COLUMNS
 from draisine.simulation.stepper.contact_layout import (
     ENERGETIC,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draisine.results.contact_modes import ContactHistory
-from draisine.results.mode_changes import NAMES
+from draisine.results.contact_modes import NAMES, ContactHistory
 from draisine.view.plots.canvas import single_panel
 from draisine.view.plots.labels import display_name
 from draisine.view.plots.style import COLORS, INK, PAGE
