@@ -124,10 +124,10 @@ class Solver:
             real, pairs, _ = _modes_that_change(block)
             simple = abs(real) + abs(pairs) == 1 and not block.change[4:].any() and not _oscillations_begun(block)
             zero = block.zero(self.matrices, low, high) if block.change[:4].any() and not simple else None
+            if len(moving) == 1 and (zero is None or zero.uncertainty > 0.0):  # not together, or halving may know more
+                return []
             if zero is not None:
                 several = list(self._of_block(block, zero, (low, high)))
-            elif len(moving) == 1:  # not together
-                return []
             else:
                 always = min(int(block.before[4]), int(block.after[4]))
                 alone = Solver(block.own, always, self.names, Zones(block.own, (low, high)), self.whole)
