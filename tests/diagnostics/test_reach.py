@@ -8,6 +8,7 @@ import pytest
 import draisine as dr
 from diagnostics.mechanisms import GRAVITY, diagnosed, pendulums
 from draisine.diagnostics.controllability import reach
+from draisine.gallery.entries.handling import car_on_tires
 from draisine.model.model import Model
 from draisine.results.linear import LinearModel
 
@@ -139,3 +140,35 @@ def test_rolling_breaks_momenta_that_symmetry_would_keep():
 )
 def test_momenta_of_the_gallery(name, conserved):
     assert diagnosed(name).symmetries.conserved == conserved
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_neutral_directions_are_not_unstable(seed: int) -> None:
+    """Uncontrollable constants, chains of them, oscillations and modes that grow, however slowly, in mixed coordinates."""
+    rng = np.random.default_rng(seed)
+    rate, slow = 10.0 ** rng.uniform(-8, 2, 2)
+    constants = np.diag(np.ones(int(rng.integers(1, 3)) - 1), 1) if seed % 2 else np.zeros((2, 2))
+    swing = np.array([[0.0, rate], [-rate, 0.0]])
+    growing = [slow] if seed % 3 else []
+    parts = [np.array([[0.0, 1.0], [-1.0, -0.4]]), constants, swing, *([[[slow]]] if growing else [])]
+    n = sum(len(part) for part in parts)
+    a, k = np.zeros((n, n)), 0
+    for part in parts:
+        a[k : k + len(part), k : k + len(part)] = part
+        k += len(part)
+    turn = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    a, b = turn @ a @ turn.T, turn @ np.eye(n)[:, 1:2]
+    states = tuple(f"x{i}" for i in range(n))
+    found = reach(LinearModel("mixed", states, ("push",), (), a, b, np.zeros((0, n)), np.zeros((0, 1))))
+    assert found.controllable == 2 and found.stabilizable == (not growing)
+    assert [z for z in found.eigenvalues if z.real] == pytest.approx(growing, rel=1e-5)
+    assert sum(z == 0 for z in found.eigenvalues) == len(constants)
+    assert sorted(z.imag for z in found.eigenvalues if z.imag) == pytest.approx([-rate, rate], rel=1e-5)
+
+
+def test_a_car_on_tires_has_neutral_directions_alone() -> None:
+    """Its place, its heading and the angles of its wheels are constants: no eigenvalue of rounding error."""
+    found = dr.diagnose(car_on_tires())
+    zeros = [z for z in found.reach.eigenvalues if abs(z) < 1e-3]
+    assert len(zeros) >= 4 and set(zeros) == {0j}
+    assert not any("unstable" in line for line in found.sections["inputs"])

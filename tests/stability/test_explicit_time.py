@@ -92,11 +92,11 @@ def test_mathieu_is_periodic() -> None:
     assert np.sort(cycle.multipliers.real) == pytest.approx([-1.0, -1.0], abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_pulses_and_steps_are_no_steady_equations(seed: int) -> None:
     """A force or a stiffness that is zero at almost any instant: a pulse of any width, a step, a window, a late ramp."""
     rng = np.random.default_rng(seed)
-    at, width = float(10 ** rng.uniform(0, 2.5)), float(10 ** rng.uniform(-3, 0))
+    at, width = float(10 ** (rng.uniform(0, 2.5) if seed < 8 else rng.uniform(3, 8))), float(10 ** rng.uniform(-3, 0))
     what = [
         sp.exp(-(((t - at) / width) ** 2)),
         sp.Piecewise((0, t < at), (1, True)),
@@ -108,3 +108,15 @@ def test_pulses_and_steps_are_no_steady_equations(seed: int) -> None:
     for call in calls(model).values():
         with pytest.raises(dr.errors.ModelError, match="late depends on time itself"):
             call()
+
+
+@pytest.mark.parametrize("speed", [0.1, 30.0])
+def test_late_rounding_is_no_effect_of_time(speed: float) -> None:
+    """(a + v t)/3·3 − v t − a is rounding error, 1e-7 of it at the time of a pulse that is multiplied by zero."""
+    third, three, none = sp.symbols("third three none")
+    rest = (a + speed * t) * third * three - speed * t
+    rates = {a: b, b: 5 - rest - b + none * sp.exp(-((t - 1e8) ** 2))}
+    model = dr.first_order("rounded", rates, parameters={third: 1 / 3, three: 3.0, none: 0.0}, start={a: 5.0})
+    np.testing.assert_allclose(dr.linearize(model, at={"a": 5.0}).A, [[0.0, 1.0], [-1.0, -1.0]], atol=1e-12)
+    with pytest.raises(dr.errors.ModelError, match="depends on time itself"):
+        dr.linearize(model, at={"a": 5.0}, parameters={"none": 1.0})

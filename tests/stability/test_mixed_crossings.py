@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from draisine.stability.critical import critical_values
-from draisine.stability.mode_names import PAIR, ZERO
+from draisine.stability.mode_names import AT_ZERO, PAIR, ZERO
 
 Crossing = tuple[float, int, float]  # value, change, frequency
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -169,3 +169,49 @@ def test_a_flat_crossing_where_a_stiffness_vanishes_is_one_value(seed: int) -> N
     found = critical_values(machine, "s", np.linspace(-1.2, 1.3, (2, 11, 200)[seed % 3]), Unnamed())  # type: ignore[arg-type]
     assert sorted(c.change for c in found if c.change) == sorted([up, crossings[0][1]])
     assert all(abs(c.value - at) <= max(1e-8, c.uncertainty) and c.uncertainty < 1e-3 for c in found)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_values_that_rounding_moves_say_so(seed: int) -> None:
+    """Two modes, or pairs, of which one crosses and the other decays with a rate that is nearly zero, with nearly one shape:
+    det A = −a e x hardly depends on x. As do their errors, by which no mode ceases to decay elsewhere."""
+    rng = np.random.default_rng([seed, 23])
+    a, w = float(rng.uniform(0.3, 2) * rng.choice([-1, 1])), float(rng.uniform(0.3, 2))
+    e, at = 10.0 ** float(rng.uniform(-9.5, -5)), float(rng.choice([0.0, 0.25, rng.uniform(-0.8, 0.8)]))
+    own, pair = np.array([[0.0, 1.0], [0.0, -e]]), seed % 2
+    constant = np.kron(own, ONE) + np.kron(ONE, w * TURN) if pair else own
+    moving = np.kron(np.diag([a, 0.0]), ONE) if pair else np.diag([a, 0.0])
+    n = len(constant) + 1
+    turn = np.linalg.qr(rng.standard_normal((n, n)))[0] * 10.0 ** rng.uniform(-1, 1, n)
+    machine = Machine([([constant, moving], at), ([[[-1.0]]], 0.0)], WARPS[seed % 4], turn)
+    (found,) = critical_values(machine, "s", np.linspace(-1.3, 1.2, (2, 11, 40, 200)[seed % 4]), Unnamed())  # type: ignore[arg-type]
+    assert found.change == (2 if pair else 1) * np.sign(a)
+    assert abs(found.value - at) <= max(4e-9, found.uncertainty) and found.uncertainty < 1e-2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_values_that_are_known_though_eigenvalues_are_not(seed: int) -> None:
+    """λ² + e λ = a x: nearly defective at x = 0, where det A has all digits."""
+    rng = np.random.default_rng([seed, 24])
+    a, e = float(rng.uniform(0.3, 2) * rng.choice([-1, 1])), 10.0 ** float(rng.uniform(-7, -5))
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0] * 10.0 ** rng.uniform(-1, 1, 3)
+    at = float(rng.uniform(-0.8, 0.8))
+    machine = Machine([([[[0, 1], [0, -e]], [[0, 0], [a, 0]]], at), ([[[-1.0]]], 0.0)], WARPS[seed % 4], turn)
+    (found,) = [c for c in critical_values(machine, "s", np.linspace(-1.3, 1.2, 11), Unnamed()) if c.change]  # type: ignore[arg-type]
+    assert found.value == pytest.approx(at, abs=1e-12) and found.uncertainty == 0.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_pair_that_meets_at_zero_is_no_single_mode(seed: int) -> None:
+    """λ = x (a ± i b), alone and beside others at the same value: the frequency vanishes where the real part does."""
+    rng = np.random.default_rng([seed, 25])
+    kinds = ["pair at zero", *(("real", "damped", "pair")[seed % 3 : seed % 3 + 1] if seed >= 3 else ())]
+    members = [part(kind, rng) for kind in kinds]
+    at = float(rng.uniform(-0.8, 0.8))
+    n = sum(len(coefficients[0]) for coefficients, _ in members)
+    turn = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    machine = Machine([(coefficients, at) for coefficients, _ in members], WARPS[seed % 4], turn)
+    found = critical_values(machine, "s", np.linspace(-1.3, 1.2, 11), Unnamed())  # type: ignore[arg-type]
+    kind_of = {(1, False): ZERO, (2, False): AT_ZERO, (2, True): PAIR}
+    expected = sorted((kind_of[abs(change), rate > 0], change) for _, crossings in members for _, change, rate in crossings)
+    assert sorted((c.kind, c.change) for c in found if c.change) == expected

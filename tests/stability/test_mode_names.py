@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import draisine as dr
 from draisine.gallery.entries.flexible_frame import flexible_frame
@@ -116,3 +117,37 @@ def test_the_wobble_of_a_fast_motorcycle() -> None:
     found = dr.modes(dr.gallery.sharp_motorcycle(), speed=np.linspace(66, 72, 4), states=("lean", "steer"))
     rates = {name: abs(z.imag) for name, z in zip(found.names, found.eigenvalues[0], strict=True)}
     assert 60 < rates["wobble"] < 66 and 21 < rates["weave"] < 24
+
+
+def test_modes_of_one_name_are_told_apart() -> None:
+    """A motorcycle on two suspensions has two hops. A star is for the conjugate of a mode and nothing else."""
+    speeds = np.linspace(10, 30, 5)
+    found = dr.modes(dr.gallery.motorcycle(), speed=speeds, free=["drive_torque"])
+    assert {"hop", "hop*", "hop 2", "hop 2*", "wobble", "weave", "capsize"} <= set(found.names)
+    assert len(set(found.names)) == len(found.names) and not any("**" in name for name in found.names)
+    columns = dict(zip(found.names, found.eigenvalues.T, strict=True))
+    for name, values in columns.items():
+        if name.endswith("*"):
+            swings = values.imag != 0
+            np.testing.assert_allclose(values[swings], columns[name[:-1]][swings].conj(), rtol=1e-9)
+            assert swings.any()
+    assert len({name.rstrip("*") for name in found.names}) == len(columns) - sum(name.endswith("*") for name in columns)
+    plain = list(dict.fromkeys(name.rstrip("*") for name in found.names))
+    assert [axes.get_title().partition("\n")[0] for axes in dr.view.mode_shapes(found, at=20.0).figure.axes] == plain
+
+
+def test_modes_of_one_name_that_do_not_oscillate_have_numbers() -> None:
+    """Two columns that are real everywhere are no pair, though both are mostly of one state."""
+    x, y, s = sp.symbols("x y s")
+    model = dr.first_order("chain", {x: -s * x, y: 1000 * x - 3 * y}, parameters={s: 1.0})
+    assert sorted(dr.modes(model, s=np.linspace(0.5, 1.5, 5)).names) == ["y decay", "y decay 2"]
+
+
+@pytest.mark.parametrize("points", [2, 3, 5, 7])
+def test_few_values_are_tracked_as_well_as_many(points: int) -> None:
+    """Sharp's machine from 2 to 60 m/s: what is the capsize at 60 m/s is another mode at 2 m/s than the nearest one."""
+    model = dr.derive(dr.gallery.sharp_motorcycle(), work=False)
+    few, many = (dr.modes(model, speed=np.linspace(2, 60, n), states=("lean", "steer")) for n in (points, 961))
+    columns = [int(np.argmin(np.abs(many.eigenvalues[-1] - z))) for z in few.eigenvalues[-1]]
+    np.testing.assert_allclose(few.eigenvalues, many.eigenvalues[:: 960 // (points - 1)][:, columns], rtol=0, atol=1e-6)
+    assert {"weave", "wobble", "capsize"} <= set(few.names) and "weave 2" not in few.names

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.diagnostics.lie_brackets import echelon, terms
+from draisine.numerics.spectrum import Spectrum, entry_errors
 from draisine.results.controllability import staircase
 from draisine.results.linear import LinearModel
-
-GROWS = 1e-7  # real part from which a mode counts as unstable
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Reach:
     """Controllability to first order.
 
     - `controllable` of `states` directions; `unreached`: uncontrollable combinations of states, name → coefficient, and their
-      `eigenvalues`.
+      `eigenvalues`, whose parts that are rounding error are zero.
     - `steady`: whether the state is a steady motion or at rest; otherwise the result holds for an instant only.
     """
 
@@ -32,7 +31,7 @@ class Reach:
     @property
     def stabilizable(self) -> bool:
         """Whether the uncontrollable part is stable."""
-        return all(z.real <= GROWS for z in self.eigenvalues)
+        return all(z.real <= 0.0 for z in self.eigenvalues)
 
 
 def reach(linear: LinearModel, steady: bool = True) -> Reach:
@@ -48,6 +47,7 @@ def reach(linear: LinearModel, steady: bool = True) -> Reach:
     n = len(linear.states)
     basis, left = staircase(linear.A, linear.B)
     directions = tuple(terms(row, linear.states) for row in echelon(left.T))
-    values = np.linalg.eigvals(left.T @ linear.A @ left) if left.shape[1] else np.zeros(0)
+    errors = np.abs(left).T @ entry_errors(linear.A[None], None)[0][0] @ np.abs(left)  # sums may cancel
+    values = Spectrum.of((left.T @ linear.A @ left)[None], errors).cleaned[0]
     ordered = sorted((complex(z) for z in values), key=lambda z: (z.real, z.imag))
     return Reach(linear.inputs, basis.shape[1], n, directions, tuple(ordered), steady)

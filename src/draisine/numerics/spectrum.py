@@ -111,22 +111,29 @@ def _bounded_eigenvalues(matrices: Array, floor: Array | None) -> tuple[Complex,
     """Eigenvalues, their bounds, right and left eigenvectors."""
     values, right = np.linalg.eig(matrices)
     left = left_vectors(matrices, values, right)
-    scale = balancing(np.abs(matrices))
-    scaled = np.abs(matrices) * scale[:, None, :] / scale[:, :, None]
-    size = scaled.sum(axis=2).max(axis=1, initial=0.0)[:, None]
-    w, v = np.abs(left) * scale[:, :, None], np.abs(right) / scale[:, :, None]
-    known = ENTRY_ERROR * scaled
-    if floor is not None:
-        known = known + floor * scale[:, None, :] / scale[:, :, None]
-    moved = (w * (known @ v)).sum(axis=1) + ROUNDING * size * w.sum(axis=1) * v.sum(axis=1)
+    known, error, size = entry_errors(matrices, floor)
+    moved = (np.abs(left) * (known @ np.abs(right))).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = np.fmin(moved / np.abs((left * right).sum(axis=1)), size)  # the size, where an eigenvalue is defective
     distance = np.abs(values[:, :, None] - values[:, None, :])
     distance[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = np.inf
     nearest = np.maximum(np.minimum(distance.min(axis=2), size), EPS * size)
-    error = known.sum(axis=2).max(axis=1, initial=0.0)[:, None] + ROUNDING * size  # equal eigenvalues move by as much, at least
-    errors = SAFETY * np.minimum(bound, np.maximum(np.sqrt(bound * nearest), error))
+    errors = SAFETY * np.minimum(bound, np.maximum(np.sqrt(bound * nearest), error))  # equal eigenvalues move by the error of A
     return values.astype(complex), errors, right.astype(complex), left
+
+
+def entry_errors(matrices: Array, floor: Array | None, sizes: Array | None = None) -> tuple[Array, Array, Array]:
+    """Errors E of the entries of matrices A (points, states, states); the sizes (points, 1) of E and of A in balanced units.
+    These are found from `sizes` of entries, where those of A are not typical."""
+    scale = balancing(np.abs(matrices) if sizes is None else sizes)
+    units = scale[:, None, :] / scale[:, :, None]
+    scaled = np.abs(matrices) * units
+    size = scaled.sum(axis=2).max(axis=1, initial=0.0)[:, None]
+    known = ENTRY_ERROR * scaled
+    if floor is not None:
+        known = known + floor * units
+    errors = (known + ROUNDING * size[:, :, None]) / units
+    return errors, known.sum(axis=2).max(axis=1, initial=0.0)[:, None] + ROUNDING * size, size
 
 
 def _resolved(matrices: Array, values: Complex, errors: Array, floor: Array | None) -> tuple[Complex, Array]:

@@ -137,7 +137,7 @@ def _separated(
 
     middle = np.abs(every(np.array([0.5 * (low + high)]))[0])
     coupling = np.array([[(middle[i, k] @ middle[k, i]).max() if i != k else 0.0 for k in places] for i in places])
-    least = (_COUPLED * float((np.abs(a[1]) * units).sum(axis=1).max())) ** 2
+    least = (_COUPLED * float((np.abs(a).max(axis=0) * units).sum(axis=1).max())) ** 2  # A may vanish in the middle
     if not coupling.max() <= least:
         i, k = sorted(int(n) for n in np.unravel_index(np.argmax(coupling), coupling.shape))
         return [], (i, k)

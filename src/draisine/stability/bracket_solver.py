@@ -24,7 +24,7 @@ from draisine.stability.crossings import Change, Matrices
 from draisine.stability.exchanges import exchanges
 from draisine.stability.mode_names import ModeNames
 from draisine.stability.routh import characteristic
-from draisine.stability.shaped_crossings import Group, ShapedCrossing
+from draisine.stability.shaped_crossings import BESIDE, Group, ShapedCrossing
 from draisine.stability.zones import THIN, Zones, defective_near_zero
 
 Array = NDArray[np.float64]
@@ -114,9 +114,9 @@ class Solver:
 
     def _in_blocks(self, change: Change) -> list[Event]:
         """What each of several blocks of modes does that change within a bracket, as if it were a machine of its own; nothing
-        where fewer than two change."""
+        where fewer than two change, but for one in which real modes and pairs meet."""
         moving = self._moving_blocks(change)
-        if len(moving) < 2:
+        if not moving or (len(moving) == 1 and not all(_modes_that_change(moving[0])[:2])):
             return []
         low, high = change.low, change.high
         events: list[Event] = []
@@ -124,6 +124,8 @@ class Solver:
             real, pairs, _ = _modes_that_change(block)
             simple = abs(real) + abs(pairs) == 1 and not block.change[4:].any() and not _oscillations_begun(block)
             zero = block.zero(self.matrices, low, high) if block.change[:4].any() and not simple else None
+            if len(moving) == 1 and (zero is None or zero.uncertainty > 0.0):  # not together, or halving may know more
+                return []
             if zero is not None:
                 several = list(self._of_block(block, zero, (low, high)))
             else:
@@ -135,7 +137,27 @@ class Solver:
             events += several
         return events
 
-    def nested(self, group: Group) -> list[Event]:
+    def widened(self, change: Change, limits: tuple[float, float], equal: list[tuple[float, float]]) -> Change:
+        """A bracket, wider where it ends so close to a zero of higher order that rounding mixes the shapes of modes there, and
+        they become blocks of their own farther away; between limits within which nothing else changes, with the whole of equal
+        intervals of which it has a part."""
+        if change.zone is not None or self._in_blocks(change):
+            return change
+        moving = self._moving_blocks(change)
+        if len(moving) == 1 and moving[0].number <= 2:  # that cannot be parted
+            return change
+        for beside in BESIDE:
+            low, high = change.low - beside * change.width, change.high + beside * change.width
+            touched = [one for one in equal if one[0] < high and low < one[1]]
+            low, high = min([low, *(one[0] for one in touched)]), max([high, *(one[1] for one in touched)])
+            if low < limits[0] or high > limits[1]:
+                break
+            wider = replace(change, low=low, high=high)
+            if (self.zones.counts(np.array([low, high])) == [change.before, change.after]).all() and self._in_blocks(wider):
+                return wider
+        return change
+
+    def nested(self, group: Group, limits: tuple[float, float]) -> list[Event]:
         """What blocks of modes do in a group of brackets within which a real mode is below its rounding error, as at a zero of
         higher order, while others change; nothing if numbers between the brackets say that they do not explain all."""
         if len(group.brackets) < 3:
@@ -144,7 +166,9 @@ class Solver:
         between = [c.before for c in (*others, last)]
         if not any(counts[4] > max(first.before[4], last.after[4]) for counts in between):
             return []
-        found = self._in_blocks(Change(first.low, last.high, first.before, last.after, group.width))
+        found = self._in_blocks(
+            self.widened(Change(first.low, last.high, first.before, last.after, group.width), limits, group.equal)
+        )
         for c in (*others, last) if found else ():
             passed = sum(e.change for e in found if e.value + _EDGE * e.uncertainty < c.low)
             hidden = [e.change for e in found if abs(e.value - c.low) <= _EDGE * e.uncertainty]

@@ -17,9 +17,10 @@ from draisine.numerics.spectrum import EPS
 from draisine.stability.bracket_solver import Event, Solver
 from draisine.stability.critical_gradient import CriticalCondition, several_modes
 from draisine.stability.crossings import LEAST, Change, Matrices, changes
-from draisine.stability.mode_names import INFINITE, ModeNames
+from draisine.stability.mode_names import AT_ZERO, INFINITE, ZERO, ModeNames
 from draisine.stability.shaped_crossings import Group, crossings_of, grouped_brackets
 from draisine.stability.steady_family import Family
+from draisine.stability.value_condition import known
 from draisine.stability.zones import Zones
 
 Array = NDArray[np.float64]
@@ -35,10 +36,11 @@ HALVINGS = 45
 class Critical:
     """A critical value of `over`: its kind, and the eigenvalue (of a pair the one with positive imaginary part).
 
-    `change`: how many more eigenvalues grow above the value than below it: 1 or −1 for a real mode, 2 or −2 for a pair, 0 where
-    an oscillation begins or ends, or a mode stops decaying. `zeros`: number of modes that are zero at every value.
-    `uncertainty`: within this of the value the real part is below its rounding error, as at a zero of higher order; zero where
-    the value is known to rounding itself.
+    `change`: how many more eigenvalues grow above the value than below it: 1 or −1 for a real mode, 2 or −2 for a pair, also one
+    whose frequency vanishes there, 0 where an oscillation begins or ends, or a mode stops decaying. `zeros`: number of modes that
+    are zero at every value. `uncertainty`: within this of the value the real part is below its rounding error, as at a zero of
+    higher order, or rounding of the linear model moves the value, as that of a nearly defective mode; zero where the value is
+    known to rounding itself.
     """
 
     kind: str
@@ -113,12 +115,15 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     edges = [float(np.min(values)), *(group.high for group in groups)], [*(group.low for group in groups), float(np.max(values))]
     for group, low, high in zip(groups, edges[0][:-1], edges[1][1:], strict=True):
         shaped = crossings_of(matrices, group, (low, high))
-        nested = solver.nested(group) if shaped is None else []
+        nested = solver.nested(group, (low, high)) if shaped is None else []
         if shaped is not None or nested:
             resolved.append((group, nested if shaped is None else solver.named(shaped, group)))
         else:
             unresolved.append(group)
     joined = list(zones.joined([change for group in unresolved for change in group.brackets]))
+    others = [(group.low, group.high) for group in groups] + [(change.low, change.high) for change in joined]
+    intervals = [interval for group in groups for interval in group.equal]
+    joined = [solver.widened(change, _room(change, others, zones.limits), intervals) for change in joined]
     for group, some in resolved:
         if not any(change.low <= group.low and group.high <= change.high for change in joined):  # of which it is a part
             events += some
@@ -131,12 +136,21 @@ def critical_values(family: Family, over: str, values: Array, names: ModeNames, 
     equal = [solver.between(low, high, group.width) for group in unresolved for low, high in group.equal]
     equal = [change for change in equal if not solver.explained(change, joined)]
     events += [event for change in equal for event in solver.alike(change)]
+    events = known(matrices, events, found.zeros, float(np.ptp(values)) / LEAST, zones.limits)
     least = _ZERO * float(np.abs(values).max(initial=0.0))  # what rounding makes of zero
     events = [replace(e, value=0.0) if abs(e.value) <= least else e for e in events]
+    events = [replace(e, kind=AT_ZERO) if e.kind == ZERO and abs(e.change) == 2 else e for e in events]
     return [
         Critical(e.kind, over, e.value, e.eigenvalue, family, e.change, found.zeros, unit, e.uncertainty)
         for e in sorted(events, key=lambda e: (e.value, not e.change))
     ]
+
+
+def _room(change: Change, others: list[tuple[float, float]], range_: tuple[float, float]) -> tuple[float, float]:
+    """The interval about a bracket in which nothing else of a sweep changes."""
+    below = [high for _, high in others if high <= change.low]
+    above = [low for low, _ in others if low >= change.high]
+    return max(below, default=range_[0]), min(above, default=range_[1])
 
 
 def _pole(matrices: Matrices, change: Change, range_: tuple[float, float]) -> float | None:

@@ -32,7 +32,7 @@ from draisine.results.base import Result, figure
 from draisine.results.controllability import complex_text
 from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.stability.explicit_time import CHANGED, sample_instants, time_matters
+from draisine.stability.explicit_time import CHANGED, ROUNDED, sample_instants, time_matters
 from draisine.stability.linearization import real_values
 
 Array = NDArray[np.float64]
@@ -135,7 +135,8 @@ def descriptor(
     x, rates = _consistent_rates(dynamics, x, u, p)
     jacobians = _jacobians(dynamics)
     e, a, b = jacobians(0.0, x, rates, u, p)
-    _refuse_time(equations, [jacobians(t, x, rates, u, p) for t in sample_instants(equations, u, p)])
+    instants = sample_instants(equations, u, p)
+    _refuse_time(equations, instants, [jacobians(t, x, rates, u, p) for t in instants])
     names = tuple(q.name for q in equations.coordinates)
     return Descriptor(
         equations.name,
@@ -149,12 +150,12 @@ def descriptor(
     )
 
 
-def _refuse_time(equations: Equations, matrices: list[Any]) -> None:
+def _refuse_time(equations: Equations, instants: Array, matrices: list[Any]) -> None:
     """Refuse matrices that change with time."""
     for series in zip(*matrices, strict=True):
         values = np.array([matrix.full() for matrix in series])
         size = max(float(np.abs(values[0]).max(initial=0.0)), 1.0)
-        if not np.abs(values - values[0]).max(initial=0.0) <= CHANGED * size:
+        if not (np.abs(values - values[0]).max(axis=(1, 2), initial=0.0) <= size * (CHANGED + ROUNDED * np.abs(instants))).all():
             raise time_matters(equations, "a linear model", ())
 
 

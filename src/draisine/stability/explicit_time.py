@@ -7,6 +7,7 @@ instants, and where functions of time switch, have knots, or vary suddenly: a pu
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,12 @@ from draisine.stability.deviations import deviations_of
 Array = NDArray[np.float64]
 
 INSTANTS = np.array([0.0, 0.3819660113, 1.7320508076, 5.4365636569, 31.0062766803])  # s, in no simple ratio
-SPAN = 1000.0  # s, in which functions of time are searched for switches and pulses
+SPANS = (0.0, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)  # s, between which functions of time are searched for switches and pulses
+OFTEN = 20  # changes in one of these spans, from which on longer ones show nothing new
 SHARE = 0.01  # of the range of a function of time, that matters
 MOST = 500  # of the instants that are found so
 CHANGED = 1e-9  # of a derivative over time, relative to the largest
+ROUNDED = 64.0 * float(np.finfo(float).eps)  # and for each second, of which functions of time are the rest
 
 
 def depends_on_time(dynamics: Program | LinearSolveProgram) -> bool:
@@ -47,11 +50,19 @@ def sample_instants(equations: Equations, u: Array, p: Array) -> Array:
     graph = graph_of_time(equations) if switching is None else switching.graph
     if graph is None:
         return INSTANTS
-    timed = () if switching is None or not switching.time_only else (switch_times(switching, 0.0, SPAN, u, p),)
-    marks = marks_of_time(graph, (0.0, SPAN), u, p, SHARE, *timed)
-    known = np.unique(np.concatenate([[0.0, SPAN], marks.times, *(one.times for one in timed)]))
-    known = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), MOST)).round().astype(int))]
-    return np.unique(np.concatenate([INSTANTS, known, 0.5 * (known[1:] + known[:-1])]))
+    found = [INSTANTS]
+    for low, high in pairwise(SPANS):
+        timed = () if switching is None or not switching.time_only else (switch_times(switching, low, high, u, p),)
+        marks = marks_of_time(graph, (low, high), u, p, SHARE, *timed)
+        known = np.unique(np.concatenate([marks.times, *(one.times for one in timed)]))
+        inside = int(np.count_nonzero((known > low) & (known < high)))
+        if inside or low == 0.0:
+            known = np.unique(np.concatenate([[low, high], known]))
+            known = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), MOST)).round().astype(int))]
+            found += [known, 0.5 * (known[1:] + known[:-1])]
+        if inside > OFTEN:
+            break
+    return np.unique(np.concatenate(found))
 
 
 def changing_rates(equations: Equations, x: Array, u: Array, p: Array) -> tuple[str, ...]:
@@ -64,9 +75,11 @@ def changing_rates(equations: Equations, x: Array, u: Array, p: Array) -> tuple[
     found = deviations_of(equations).derivatives(instants[:, None], *point)
     names = [q.name for q in equations.states]
     changed = np.zeros(found.w.shape[1], dtype=bool)
+    terms = float(np.abs(found.by_state[0]).max(initial=0.0) * np.abs(x).max(initial=0.0))  # of which rates are the rest
     for values in (found.w[..., None], found.by_state, found.by_input):
         size = max(float(np.abs(values[0]).max(initial=0.0)), 1e-300)
-        changed |= ~(np.abs(values - values[0]).max(axis=(0, 2), initial=0.0) <= CHANGED * size)
+        allowed = (CHANGED * size + ROUNDED * max(size, terms) * np.abs(instants))[:, None]
+        changed |= ~(np.abs(values - values[0]).max(axis=2, initial=0.0) <= allowed).all(axis=0)
     return tuple(name for name, now in zip(names, changed, strict=False) if now)
 
 

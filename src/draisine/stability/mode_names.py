@@ -9,7 +9,8 @@ state, whatever the units; it adds up to one. Modes of two-wheelers have the nam
 - *capsize*: a mode of lean that does not oscillate, the slowest of those that decay; *castering*: one of steer;
 - *pitch*, *bounce*, *hop*: oscillations in the plane of the vehicle, of its body or of a suspension.
 
-Others are named by the state that moves most.
+Others are named by the state that moves most. Of a pair the second mode has a star, further modes of one name have numbers: a
+machine with two suspensions has `hop`, `hop*`, `hop 2` and `hop 2*`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ FASTER = 2.0  # than the slowest weave: an oscillation that is none
 OTHER = 0.6  # share of one other coordinate above which an oscillation is its own
 OSCILLATES = 0.25  # share of a sweep at which a mode oscillates, to be named as an oscillation
 MOST_VOTES = 61  # points of a sweep at which shapes are named
+CONJUGATE = 1e-6  # distance of eigenvalues from being conjugate, relative to them
 LAW = 1e-3  # entry of a row, relative to its largest
 WHOLE = 0.5  # share of lean, steer and yaw of a mode across the plane of a two-wheeler
 IN_PLANE = 0.1  # share of them below which a mode is in its plane
@@ -48,6 +50,7 @@ SUSPENSION = ("suspension", "travel", "swing", "arm_angle", "strut", "fork", "ho
 
 GROWING = ("capsize", "castering", "weave", "wobble", "another mode", "another oscillation")  # of a two-wheeler
 ZERO, PAIR = "a mode crosses zero", "an oscillation crosses the axis"
+AT_ZERO = "a pair meets at zero"
 INFINITE = "a mode passes through infinity"
 
 
@@ -146,7 +149,7 @@ class ModeNames:
                 for vote, z, name in zip(votes, row, roles.names(participation(a, row), row), strict=True):
                     vote.append((z.imag != 0, name))
             found = [_elected(vote) for vote in votes]
-        return _distinct(found)
+        return _distinct(found, eigenvalues)
 
     def growing_kinds(self, matrices: Array) -> NDArray[np.uint8]:
         """Which of `GROWING` grow at each matrix of a two-wheeler, as bits."""
@@ -211,14 +214,34 @@ def _elected(votes: list[tuple[bool, str]]) -> str:
     return counts.most_common(1)[0][0]
 
 
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    found: list[str] = []
-    for given in names:
-        name = given
-        while name in found:
-            name += "*"
-        found.append(name)
+def _distinct(names: Sequence[str], eigenvalues: Complex) -> tuple[str, ...]:
+    """Names of tracked modes (points, modes) made different: of a pair the second has a star, of several modes with one name the
+    later ones have numbers."""
+    partners = _partners(eigenvalues)
+    found = [""] * len(names)
+    numbers: Counter[str] = Counter()
+    for j, name in enumerate(names):
+        if found[j]:
+            continue
+        numbers[name] += 1
+        found[j] = name if numbers[name] == 1 else f"{name} {numbers[name]}"
+        k = partners.get(j, j)
+        if k != j and names[k] == name:
+            found[k] = f"{found[j]}*"
     return tuple(found)
+
+
+def _partners(eigenvalues: Complex) -> dict[int, int]:
+    """For tracked modes (points, modes) that oscillate somewhere the one that is conjugate at most points."""
+    z = eigenvalues[:, :, None]
+    same = (np.abs(z - z.conj().transpose(0, 2, 1)) <= CONJUGATE * np.abs(z)) & (z.imag != 0.0)
+    counts = same.sum(axis=0)
+    found: dict[int, int] = {}
+    for i in np.argsort(-counts, axis=None, kind="stable").tolist():
+        j, k = divmod(i, len(counts))
+        if counts[j, k] and j not in found and k not in found:
+            found[j], found[k] = k, j
+    return found
 
 
 # ---------------------------------------------------------------- shapes

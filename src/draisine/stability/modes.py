@@ -29,6 +29,7 @@ from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.bracket_solver import BEGINS, ENDS
 from draisine.stability.critical import Critical, critical_values
+from draisine.stability.crossings import LEAST
 from draisine.stability.mode_names import ModeNames, eigenvectors
 from draisine.stability.mode_tracking import continued, sorted_vectors
 from draisine.stability.steady_family import Family, sweep_values
@@ -151,9 +152,8 @@ class Modes(Result):
             return "no modes: all states are left out, see left_out"
         if not np.isfinite(row).all():
             return "no steady motion"
-        names = [
-            n.rstrip("*") if z.imag else n.rstrip("*").removesuffix(" oscillation") for n, z in zip(self.names, row, strict=True)
-        ]
+        plain = [n.rstrip("*") for n in self.names]
+        names = [n if z.imag else n.replace(" oscillation", "") for n, z in zip(plain, row, strict=True)]
         growing = list(dict.fromkeys(n for n, z in zip(names, row, strict=True) if z.real > 0))
         if growing:
             return f"unstable, {' and '.join(growing)} {'grows' if len(growing) == 1 else 'grow'}"
@@ -239,10 +239,13 @@ def modes(
     ((name, given),) = swept.items()
     values = sweep_values(name, given)
     family = Family.over(model, {name: values}, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
-    found = family.matrices(values[:, None])
-    _warn_of_gaps(family, name, values, found.found)
+    pieces = -(-LEAST // (len(values) - 1)) if len(values) > 1 else 1
+    between = values[:-1, None] + np.arange(pieces) / pieces * np.diff(values)[:, None]
+    found = family.matrices(np.append(between.ravel(), values[-1])[:, None])  # tracked through points between few values
+    _warn_of_gaps(family, name, values, found.found[::pieces])
     family.warn_without_effect({name: values}, 3)
-    return Modes(name, values, family.states, _tracked_eigenvalues(found.A, found.found), found.A, family.left_out, family)
+    tracked = _tracked_eigenvalues(found.A, found.found)[::pieces]
+    return Modes(name, values, family.states, tracked, found.A[::pieces], family.left_out, family)
 
 
 def _warn_of_gaps(family: Family, name: str, values: Array, found: NDArray[np.bool_]) -> None:

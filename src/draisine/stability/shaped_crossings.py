@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 _NEAR = 0.02  # distance of brackets of one group, relative to the sampling
-_BESIDE = (1e-3, 1e-2, 0.1, 0.5)  # distances from the group at which signs may be known, relative to the sampling
+BESIDE = (1e-3, 1e-2, 0.1, 0.5)  # distances from the group at which signs may be known, relative to the sampling
 _SAMPLES = 33  # about a group, besides the ends of its brackets
 _ROUNDS = 60
 _SIMPLE = 1.6  # order of a zero, measured, up to which it is simple
@@ -66,7 +66,7 @@ def crossings_of(matrices: Matrices, group: Group, limits: tuple[float, float]) 
     apart, or signs are not known on both sides."""
     if len(group.brackets) + 2 * len(group.equal) < 2 or any(_oscillations(c) for c in group.brackets):
         return None
-    for beside in _BESIDE:
+    for beside in BESIDE:
         low, high = group.low - beside * group.width, group.high + beside * group.width
         if low < limits[0] or high > limits[1]:
             return None
