@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from draisine.errors import ModelError
+from draisine.expr.array_functions import array_functions
 from draisine.expr.expression import FLOAT_FUNCTIONS
 from draisine.model.contact.laws import Coulomb
 from draisine.model.model import Model
-from draisine.model.plausibility import ParameterRules, _array_functions, check_numbers
+from draisine.model.plausibility import ParameterRules, check_numbers
 from draisine.model.system import System
 
 
 def test_functions_over_arrays_are_those_of_numbers() -> None:
-    arrays = _array_functions()
+    arrays = array_functions()
     assert set(arrays) == set(FLOAT_FUNCTIONS)
     random = np.random.default_rng(3)
     for name, function in FLOAT_FUNCTIONS.items():

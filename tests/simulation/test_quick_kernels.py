@@ -20,9 +20,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
     original = kernels.compile_kernel
 
-    def noted(text: str, quick: bool = False) -> bytes:
+    def noted(text: str, quick: bool = False, branches: bool = False) -> bytes:
         found.append(quick)
-        return original(text, quick)
+        return original(text, quick, branches)
 
     monkeypatch.setattr(kernels, "compile_kernel", noted)
     monkeypatch.setattr(kernels, "stored_object", lambda key: None)

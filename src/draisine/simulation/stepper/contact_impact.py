@@ -435,7 +435,12 @@ def impact_on_several(c: ContactModes, bounces: bool, collides: float) -> int:
         if c.active[i] != 0 and has_normal(c, i) and returns_slip(c, i) and c.speed[int(c.normal[i])] < -collides:
             for w in range(c.ways[i]):
                 c.target[int(c.tangential[i]) + w] += c.landing[4 * i] * c.speed[int(c.tangential[i]) + w]
+    c.shares = 0  # impulses that stop a wheel between the ground and a kerb would be within infinite friction, too
     outcome = solve_any(c)
+    if outcome == INCONSISTENT and c.dependent != 0:
+        c.shares = 1
+        outcome = solve_any(c)
+    c.shares = c.dependent
     for i in range(c.contacts):
         if is_joint(c, i):
             c.active[i] = 1

@@ -26,6 +26,8 @@ SLACK = 1e-9  # relative error of inequalities
 COMPLIANCE = 1e-6  # relative, of rows that may be dependent; removed by iteration
 CANCELLED = 1e-14  # relative, of an acceleration whose terms cancel each other
 REFINEMENTS = 3
+MOST_REFINEMENTS = 100  # where forces are nearly undetermined, as at the limit of Painlevé's paradox
+LEFT, CONVERGES = 1e-9, 0.9  # accelerations along rows relative to those without forces; of those before, where it converges
 TORN = 1e-3  # relative, of what is left along rows of infinite friction: by dependent rows that contradict each other
 BOUNDARY = 1e-7  # relative, of accelerations that are zero at the limit of friction, or where a force has just vanished
 
@@ -195,12 +197,18 @@ def solve_choice(c: ContactModes) -> bool:
         c.unknown[a] = 0.0
     if lu_decompose(c.small, c.small_pivot, size) >= 0:
         return False
-    for _ in range(REFINEMENTS):
+    room, before = LEFT * largest(c), math.inf
+    for k in range(MOST_REFINEMENTS):
+        most = 0.0
         for a in range(size):
             left = c.small_side[a]
             for b in range(size):
                 left -= c.small_copy[a, b] * c.unknown[b]
             c.side[a] = left
+            most = max(most, abs(left))
+        if k >= REFINEMENTS and not (room < most < CONVERGES * before):  # rows that contradict each other leave as much
+            break
+        before = most
         lu_solve(c.small, c.small_pivot, size, c.side)
         for a in range(size):
             c.unknown[a] += c.side[a]

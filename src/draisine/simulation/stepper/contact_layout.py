@@ -147,6 +147,7 @@ class ContactModes(Record):
     unknown: Vector  # (m)
     # forces that are not determined (`contact_shares`)
     dependent: int  # 1 if rows may depend on each other
+    shares: int  # 1 if forces that are not determined may be others than those of the smallest size
     is_shared: int  # 1 if the reactions are not those of the smallest size, but within the cones of friction …
     best_shared: int  # … and the same of the best ones
     small_place: Integers  # (m) place of a row among the unknowns, −1 for none

@@ -162,6 +162,7 @@ def _contact_record(kernels: UnilateralKernels) -> ContactModes:
     for c in contacts:  # forces that are not determined are those of the equations: what changes modes is what runs have
         made.share[list(c.rows)] = LARGER * np.array(c.compliance) if c.compliance else 0.0
     made.dependent = int(made.share.any())
+    made.shares = made.dependent
     return made
 
 

@@ -90,7 +90,7 @@ EDGE = 1e-9  # distance from the end of a part of a ground profile, and gap ther
 INSIDE = 1e-5  # depth in the ground, relative to the typical length, that is no error of the integration
 NEGLIGIBLE = 1e-9  # acceleration, relative to typical ones, that is zero …
 LOCATED = 10.0  # … and the same times the tolerance: a force vanishes where the interpolated motion has it vanish
-HELD = 1e4  # times a slip that is zero: what errors of integration leave of one that others hold
+ERRORS = 1e4  # times a slip that is zero: what errors of integration leave of one that others hold
 PROJECTIONS = 2  # the velocities of the first one are those of positions before it
 BRIEFLY = 4e-3  # of the time scale of the motion, within which friction would take away the drift of a slip that begins
 MOST_IMPACTS = 50  # at one time, for each contact
@@ -535,7 +535,7 @@ def settle(s: Stepper, ended: int, which: int) -> int:
             c.choice[i] = mode_of(c, i) if c.active[i] != 0 else OPEN
         if allowed(c, stopped, STICK):
             c.choice[stopped] = STICK
-            stop_held_slips(c, least)
+            stop_slips_without_motion(c, least)
     if s.switches_here == 0 and not collided(c):
         release_resting(c, least)
     c.outcome = FOUND
@@ -570,12 +570,12 @@ def settle(s: Stepper, ended: int, which: int) -> int:
     return CONTINUE
 
 
-def stop_held_slips(c: ContactModes, least: float) -> None:
+def stop_slips_without_motion(c: ContactModes, least: float) -> None:
     """In the combination `choice`: slips to which contacts that stick leave no motion have stopped with these."""
     others, sticks = False, False
     for i in range(c.contacts):
         slips = c.choice[i] == SLIP and c.settled[i] != 0 and has_normal(c, i)
-        others = others or (slips and tangential_size(c, i, c.speed) < HELD * least)
+        others = others or (slips and tangential_size(c, i, c.speed) < ERRORS * least)
         sticks = sticks or (c.choice[i] == STICK and has_normal(c, i))
     if not others or not sticks:
         return
@@ -584,11 +584,11 @@ def stop_held_slips(c: ContactModes, least: float) -> None:
     for i in range(c.contacts):
         for w in range(2):
             c.trial[i, w], c.direction[i, w] = c.direction[i, w], 0.0
-    held = solve_choice(c)
+    solved = solve_choice(c)
     for i in range(c.contacts):
         for w in range(2):
             c.direction[i, w] = c.trial[i, w]
-        if held and c.choice[i] == SLIP and c.settled[i] != 0 and has_normal(c, i) and tangential_size(c, i, c.result) <= least:
+        if solved and c.choice[i] == SLIP and c.settled[i] != 0 and has_normal(c, i) and tangential_size(c, i, c.result) <= least:
             c.choice[i], c.settled[i] = STICK, 0
     for k in range(c.rows):
         c.target[k] = c.offset[k]
@@ -706,7 +706,7 @@ def stop_together(c: ContactModes, least: float, near: float) -> bool:
         c.before_stop[i] = c.settled[i]
         if c.choice[i] == SLIP and c.active[i] != 0 and tangential_size(c, i, c.speed) < near:
             c.choice[i], c.settled[i] = STICK, 0
-    stop_held_slips(c, least)
+    stop_slips_without_motion(c, least)
     if keep_modes(c):
         return True
     for i in range(c.contacts):

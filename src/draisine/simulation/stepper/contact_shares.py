@@ -53,7 +53,7 @@ def satisfies(c: ContactModes) -> bool:
 def keep_within_cones(c: ContactModes) -> bool:
     """Whether the forces of the combination `choice` are within the cones of friction; those that are not determined are chosen
     so that they are."""
-    return forces_fit(c) or (c.dependent != 0 and widest_margin(c) <= 0.1 * SLACK * largest_reaction(c) and forces_fit(c))
+    return forces_fit(c) or (c.shares != 0 and widest_margin(c) <= 0.1 * SLACK * largest_reaction(c) and forces_fit(c))
 
 
 def widest_margin(c: ContactModes) -> float:
@@ -336,7 +336,7 @@ def minimize_barrier(c: ContactModes, size: int, count: int, kappa: float, scale
     c.shared_scale = metric_size(c, size)
     value = barrier(c, count, kappa, scale)
     for _ in range(MOST_NEWTON):
-        slopes_of_barrier(c, count, kappa, scale)
+        derivatives_of_barrier(c, count, kappa, scale)
         for j in range(n):
             c.shared_step[j] = -c.barrier_slope[j]
         if lu_decompose(c.barrier_matrix, c.shared_pivot, n) >= 0:
@@ -372,7 +372,7 @@ def metric_size(c: ContactModes, size: int) -> float:
     return total
 
 
-def slopes_of_barrier(c: ContactModes, count: int, kappa: float, scale: float) -> None:
+def derivatives_of_barrier(c: ContactModes, count: int, kappa: float, scale: float) -> None:
     """Its gradient and Hessian."""
     n, s, g, h = count + 1, c.shared[count], c.barrier_slope, c.barrier_matrix
     for j in range(n):
